@@ -1,0 +1,175 @@
+// Pod: what is scheduled (core/v1), as far as scheduling reads it.
+#ifndef SCHEDFW_API_POD_H_
+#define SCHEDFW_API_POD_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedfw/api/label_selector.h"
+#include "schedfw/api/meta.h"
+#include "schedfw/api/node.h"
+
+namespace schedfw::api {
+
+struct ResourceRequirements {
+  ResourceList requests;
+  ResourceList limits;
+};
+
+struct ContainerPort {
+  std::int32_t container_port = 0;
+  std::int32_t host_port = 0;
+  std::string protocol;  ///< TCP, UDP or SCTP
+  std::string host_ip;
+};
+
+struct Container {
+  std::string name;
+  std::string image;
+  ResourceRequirements resources;
+  std::vector<ContainerPort> ports;
+  std::string restart_policy;  ///< "Always" on an init container makes it a sidecar
+};
+
+struct Volume {
+  std::string name;
+  std::string image_reference;          ///< volumes[].image.reference
+  std::string persistent_volume_claim;  ///< volumes[].persistentVolumeClaim.claimName
+  bool ephemeral = false;               ///< a generic ephemeral volume, which makes a claim
+};
+
+enum class TolerationOperator : std::uint8_t { kEqual, kExists, kLt, kGt };
+
+struct Toleration {
+  std::string key;  ///< empty matches every key
+  TolerationOperator op = TolerationOperator::kEqual;
+  std::string value;
+  TaintEffect effect = TaintEffect::kAny;
+
+  friend bool operator==(const Toleration&, const Toleration&) = default;
+};
+
+/// All expressions and fields of a term must match; an empty term matches nothing.
+struct NodeSelectorTerm {
+  std::vector<SelectorRequirement> match_expressions;
+  std::vector<SelectorRequirement> match_fields;  ///< metadata.name only
+};
+
+/// Any of the terms must match.
+struct NodeSelector {
+  std::vector<NodeSelectorTerm> node_selector_terms;
+};
+
+struct PreferredSchedulingTerm {
+  std::int32_t weight = 0;
+  NodeSelectorTerm preference;
+};
+
+struct NodeAffinity {
+  std::optional<NodeSelector> required;
+  std::vector<PreferredSchedulingTerm> preferred;
+};
+
+struct PodAffinityTerm {
+  std::optional<LabelSelector> label_selector;
+  std::vector<std::string> namespaces;
+  std::string topology_key;
+  std::optional<LabelSelector> namespace_selector;
+  std::vector<std::string> match_label_keys;
+  std::vector<std::string> mismatch_label_keys;
+};
+
+struct WeightedPodAffinityTerm {
+  std::int32_t weight = 0;
+  PodAffinityTerm pod_affinity_term;
+};
+
+/// podAffinity and podAntiAffinity have the same shape.
+struct PodAffinity {
+  std::vector<PodAffinityTerm> required;
+  std::vector<WeightedPodAffinityTerm> preferred;
+};
+
+struct Affinity {
+  std::optional<NodeAffinity> node_affinity;
+  std::optional<PodAffinity> pod_affinity;
+  std::optional<PodAffinity> pod_anti_affinity;
+};
+
+enum class UnsatisfiableConstraintAction : std::uint8_t { kDoNotSchedule, kScheduleAnyway };
+enum class NodeInclusionPolicy : std::uint8_t { kHonor, kIgnore };
+
+struct TopologySpreadConstraint {
+  std::int32_t max_skew = 1;
+  std::string topology_key;
+  UnsatisfiableConstraintAction when_unsatisfiable = UnsatisfiableConstraintAction::kDoNotSchedule;
+  std::optional<LabelSelector> label_selector;
+  std::optional<std::int32_t> min_domains;
+  std::optional<NodeInclusionPolicy> node_affinity_policy;  ///< absent: Honor
+  std::optional<NodeInclusionPolicy> node_taints_policy;    ///< absent: Ignore
+  std::vector<std::string> match_label_keys;
+};
+
+struct PodSchedulingGate {
+  std::string name;
+};
+
+struct PodResourceClaim {
+  std::string name;
+};
+
+struct PodSpec {
+  std::string node_name;
+  std::string scheduler_name;
+  std::optional<std::int32_t> priority;
+  std::string priority_class_name;
+  std::optional<std::string> preemption_policy;  ///< PreemptLowerPriority or Never
+  std::optional<StringMap> node_selector;
+  Affinity affinity;
+  std::vector<Toleration> tolerations;
+  std::vector<TopologySpreadConstraint> topology_spread_constraints;
+  std::vector<Container> containers;
+  std::vector<Container> init_containers;
+  ResourceList overhead;
+  std::optional<ResourceRequirements> resources;  ///< pod-level resources
+  bool host_network = false;
+  std::vector<PodSchedulingGate> scheduling_gates;
+  std::vector<Volume> volumes;
+  std::vector<PodResourceClaim> resource_claims;
+};
+
+struct ContainerStatus {
+  std::string name;
+  std::optional<ResourceList> allocated_resources;
+  /// resources.requests as actuated by the kubelet; absent: not reported.
+  std::optional<ResourceList> actuated_requests;
+};
+
+struct PodStatus {
+  std::string phase;
+  std::string nominated_node_name;
+  std::optional<std::int64_t> start_time_ns;  ///< since the Unix epoch
+  std::vector<Condition> conditions;
+  std::vector<ContainerStatus> container_statuses;
+  std::vector<ContainerStatus> init_container_statuses;
+  std::optional<ResourceList> allocated_resources;  ///< pod-level
+  bool has_resources = false;                       ///< status.resources is present
+  std::optional<ResourceList> actuated_requests;    ///< status.resources.requests, pod-level
+};
+
+struct Pod {
+  ObjectMeta metadata;
+  PodSpec spec;
+  PodStatus status;
+
+  /// "namespace/name".
+  std::string FullName() const { return metadata.ns + "/" + metadata.name; }
+  /// True when it has finished and no longer counts anywhere.
+  bool IsTerminal() const { return status.phase == "Succeeded" || status.phase == "Failed"; }
+};
+
+}  // namespace schedfw::api
+
+#endif  // SCHEDFW_API_POD_H_

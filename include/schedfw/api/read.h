@@ -1,0 +1,29 @@
+// Readers of Kubernetes objects: JSON and YAML as kubectl prints them.
+#ifndef SCHEDFW_API_READ_H_
+#define SCHEDFW_API_READ_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedfw/api/objects.h"
+#include "schedfw/base/result.h"
+
+namespace schedfw::api {
+
+/// Reads files and merges their objects, in order.
+///
+/// A file holds objects or Lists of them as JSON (one document, several, or one a line) or as YAML
+/// (one document or several); it may be compressed with gzip; "-" is standard input. YAML scalars
+/// are resolved as kubectl does. Kinds that scheduling doesn't read are counted in `ignored`.
+/// Nothing is defaulted: see Normalize().
+///
+/// Errors (ParseError): the file and line, the object, the field path, the value, what is allowed.
+Result<ObjectList> ReadObjects(const std::vector<std::string>& paths);
+
+/// The same for text in memory; `name` stands for the file in errors.
+Result<ObjectList> ParseObjects(std::string_view text, const std::string& name = "<text>");
+
+}  // namespace schedfw::api
+
+#endif  // SCHEDFW_API_READ_H_

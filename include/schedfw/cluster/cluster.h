@@ -1,0 +1,536 @@
+// Cluster: a cluster that changes by events, as a scheduler's cache does.
+#ifndef SCHEDFW_CLUSTER_CLUSTER_H_
+#define SCHEDFW_CLUSTER_CLUSTER_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schedfw/api/normalize.h"
+#include "schedfw/api/objects.h"
+#include "schedfw/base/result.h"
+#include "schedfw/cluster/snapshot.h"
+
+namespace schedfw {
+
+/// A cluster that events change. Not safe for concurrent use; its forks and snapshots are
+/// independent of it and may live on other threads.
+///
+/// An event that is refused leaves the cluster as it was.
+class Cluster {
+ public:
+  Cluster() = default;
+  /// A cluster that goes on from a snapshot: a what-if that costs what it changes.
+  explicit Cluster(const Snapshot& snapshot) : state_(snapshot) {}
+
+  /// Builds a cluster from normalised objects (see api::Normalize).
+  ///
+  /// Nodes are added in name order, as a scheduler that starts up lists them. Errors: an object
+  /// given twice, and whatever the single events refuse.
+  static Result<Cluster> FromObjects(const api::ObjectList& objects) {
+    Cluster out;
+    ObjectStore& store = out.state_.objects_.Mutable();
+    for (const auto& o : objects.namespaces) ObjectStore::Upsert(store.namespaces, o);
+    for (const auto& o : objects.services) ObjectStore::Upsert(store.services, o);
+    for (const auto& o : objects.replication_controllers) {
+      ObjectStore::Upsert(store.replication_controllers, o);
+    }
+    for (const auto& o : objects.replica_sets) ObjectStore::Upsert(store.replica_sets, o);
+    for (const auto& o : objects.stateful_sets) ObjectStore::Upsert(store.stateful_sets, o);
+    for (const auto& o : objects.pod_disruption_budgets) {
+      ObjectStore::Upsert(store.pod_disruption_budgets, o);
+    }
+    for (const auto& o : objects.priority_classes) ObjectStore::Upsert(store.priority_classes, o);
+
+    std::vector<const api::Node*> nodes;
+    for (const api::Node& node : objects.nodes) nodes.push_back(&node);
+    std::stable_sort(nodes.begin(), nodes.end(), [](const api::Node* a, const api::Node* b) {
+      return a->metadata.name < b->metadata.name;
+    });
+    for (const api::Node* node : nodes) {
+      if (auto done = out.AddNode(*node); !done) return done.error();
+    }
+    for (const api::Pod& pod : objects.pods) {
+      if (auto done = out.AddPod(pod); !done) return done.error();
+    }
+    return out;
+  }
+
+  /// The current state; it changes with the next event.
+  const Snapshot& view() const { return state_; }
+  /// The current state, kept. O(resources), shares all columns.
+  Snapshot snapshot() const { return state_; }
+  /// An independent cluster that starts from the current state. O(resources).
+  Cluster Fork() const { return Cluster(state_); }
+
+  /// Error: a node of that name exists, or an amount that 64 bits can't hold.
+  Result<void> AddNode(api::Node node) {
+    if (state_.Find(node.metadata.name)) {
+      return ArgumentError("Node " + node.metadata.name + " exists already");
+    }
+    api::SetDefaults(node);
+    auto row = Compile(std::make_shared<const api::Node>(std::move(node)));
+    if (!row) return row.error();
+    if (auto done = CheckOrphans(row->record->name); !done) return done;
+    InsertRow(*row);
+    AdoptOrphans();
+    return {};
+  }
+
+  /// Error: there is no such node, or an amount that 64 bits can't hold.
+  Result<void> UpdateNode(api::Node node) {
+    const auto found = state_.Find(node.metadata.name);
+    if (!found) return NoSuchNode(node.metadata.name);
+    api::SetDefaults(node);
+    auto row = Compile(std::make_shared<const api::Node>(std::move(node)));
+    if (!row) return row.error();
+    ChangeImages(*state_.nodes_[*found], -1);
+    ChangeImages(*row->record, 1);
+    SetRow(*found, *row);
+    NewIndex();
+    Touch(*found);
+    return {};
+  }
+
+  /// The pods of a deleted node count nowhere until they are deleted or the node comes back.
+  /// Error: there is no such node.
+  Result<void> DeleteNode(std::string_view name) {
+    const auto found = state_.Find(name);
+    if (!found) return NoSuchNode(std::string(name));
+    const Row row = *found;
+    const std::vector<PodPtr> pods = state_.pods_[row];
+    for (const PodPtr& pod : pods) {
+      RemoveFromRow(*pod, row);
+      Placement placement = *state_.placements_.Find(pod->Key());
+      placement.where = Where::kOrphan;
+      state_.placements_.Set(pod->Key(), placement);
+      // The pod remembers which node it names, also when it was only assumed there.
+      PodPtr orphan = WithNodeName(pod, name);
+      state_.placements_.FindMutable(pod->Key())->pod = orphan;
+      state_.orphans_.Mutable().push_back(std::move(orphan));
+    }
+    RemoveRow(row);
+    return {};
+  }
+
+  /// Adds a pod: to its node when it names one, else to the pods that wait. Finished pods are left
+  /// out. Error: a pod of that name exists, or it can't be compiled (see CompilePod).
+  Result<void> AddPod(api::Pod pod) {
+    api::SetDefaults(pod);
+    if (pod.IsTerminal()) return {};
+    if (auto done = api::SetPriority(pod, state_.objects_->priority_classes); !done) return done;
+    const bool bound = !pod.spec.node_name.empty();
+    auto compiled =
+        CompilePod(std::make_shared<const api::Pod>(std::move(pod)), !bound, dictionary());
+    if (!compiled) return compiled.error();
+    if (state_.placements_.Find((*compiled)->Key()) != nullptr) {
+      return ArgumentError("Pod " + (*compiled)->FullName() + " exists already");
+    }
+    return Insert(*std::move(compiled));
+  }
+
+  /// Replaces a pod; one that has finished is deleted. Error: there is no such pod, or the new one
+  /// can't be compiled.
+  Result<void> UpdatePod(api::Pod pod) {
+    api::SetDefaults(pod);
+    const std::string ns = pod.metadata.ns, name = pod.metadata.name;
+    const Placement* found = state_.FindPlacement(ns, name);
+    if (found == nullptr) return NoSuchPod(ns, name);
+    if (pod.IsTerminal()) return DeletePod(ns, name);
+    if (auto done = api::SetPriority(pod, state_.objects_->priority_classes); !done) return done;
+    const bool bound = !pod.spec.node_name.empty();
+    auto compiled =
+        CompilePod(std::make_shared<const api::Pod>(std::move(pod)), !bound, dictionary());
+    if (!compiled) return compiled.error();
+    const Placement old = *found;
+    if (!bound && old.where == Where::kPending) {  // it keeps its place among those that wait
+      state_.pending_.Mutable()[old.index] = *compiled;
+      state_.placements_.FindMutable((*compiled)->Key())->pod = *compiled;
+      ++state_.generation_;
+      return {};
+    }
+    Cluster before = Fork();
+    Erase(old);
+    if (auto done = Insert(*std::move(compiled)); !done) {
+      *this = std::move(before);
+      return done;
+    }
+    return {};
+  }
+
+  /// Error: there is no such pod.
+  Result<void> DeletePod(std::string_view ns, std::string_view name) {
+    const Placement* found = state_.FindPlacement(ns, name);
+    if (found == nullptr) return NoSuchPod(ns, name);
+    Erase(Placement(*found));
+    return {};
+  }
+
+  /// Puts a waiting pod on a node before it is bound there. Error: the pod doesn't wait, or the
+  /// node's amounts would not fit into 64 bits. O(resources of the pod).
+  Result<void> AssumePod(const PodInfo& pod, Row row) {
+    const Placement* found = state_.placements_.Find(pod.Key());
+    if (found == nullptr || found->where != Where::kPending) {
+      return ArgumentError("Pod " + pod.FullName() + " does not wait for a node");
+    }
+    const PodPtr kept = found->pod;
+    const std::uint32_t index = found->index;
+    if (auto done = CheckRoom(*kept, row); !done) return done;
+    LeavePending(index);
+    AddToRow(kept, row);
+    Placement* placement = state_.placements_.FindMutable(kept->Key());
+    placement->where = Where::kNode;
+    placement->assumed = true;
+    placement->index = row;
+    return {};
+  }
+
+  /// Takes an assumed pod back to those that wait, behind all others. Error: it is not assumed.
+  Result<void> ForgetPod(const PodInfo& pod) {
+    const Placement* found = state_.placements_.Find(pod.Key());
+    if (found == nullptr || !found->assumed) {
+      return ArgumentError("Pod " + pod.FullName() + " is not assumed");
+    }
+    const Placement old = *found;
+    Erase(old);
+    return Insert(old.pod);
+  }
+
+  /// Confirms an assumed pod: it is bound. Error: it is not assumed.
+  Result<void> FinishBinding(const PodInfo& pod) {
+    const Placement* found = state_.placements_.Find(pod.Key());
+    if (found == nullptr || !found->assumed) {
+      return ArgumentError("Pod " + pod.FullName() + " is not assumed");
+    }
+    state_.placements_.FindMutable(pod.Key())->assumed = false;
+    return {};
+  }
+
+  /// Adds or replaces an object that is looked up by plugins.
+  void Upsert(api::Namespace o) {
+    api::SetDefaults(o);
+    ObjectStore::Upsert(Store().namespaces, std::move(o));
+  }
+  void Upsert(api::Service o) { ObjectStore::Upsert(Store().services, std::move(o)); }
+  void Upsert(api::ReplicationController o) {
+    api::SetDefaults(o);
+    ObjectStore::Upsert(Store().replication_controllers, std::move(o));
+  }
+  void UpsertReplicaSet(api::ReplicaSet o) {
+    ObjectStore::Upsert(Store().replica_sets, std::move(o));
+  }
+  void UpsertStatefulSet(api::StatefulSet o) {
+    ObjectStore::Upsert(Store().stateful_sets, std::move(o));
+  }
+  void Upsert(api::PodDisruptionBudget o) {
+    ObjectStore::Upsert(Store().pod_disruption_budgets, std::move(o));
+  }
+  void Upsert(api::PriorityClass o) { ObjectStore::Upsert(Store().priority_classes, std::move(o)); }
+
+ private:
+  using Placement = Snapshot::Placement;
+  using Where = Snapshot::Where;
+
+  struct CompiledRow {
+    NodePtr record;
+    std::vector<ResourceAmount> allocatable;
+    TaintSetId taints = 0;
+  };
+
+  static Error NoSuchNode(const std::string& name) {
+    return ArgumentError("there is no Node " + name);
+  }
+  static Error NoSuchPod(std::string_view ns, std::string_view name) {
+    return ArgumentError("there is no Pod " + std::string(ns) + "/" + std::string(name));
+  }
+  Dictionary& dictionary() { return *state_.dictionary_; }
+  ObjectStore& Store() {
+    ++state_.generation_;
+    return state_.objects_.Mutable();
+  }
+
+  Result<CompiledRow> Compile(std::shared_ptr<const api::Node> node) {
+    CompiledRow out;
+    auto record = std::make_shared<NodeRecord>();
+    for (const auto& [name, quantity] : *node->status.allocatable) {
+      const ResourceId resource = dictionary().Resource(name);
+      if (!dictionary().IsCounted(resource)) continue;
+      const auto value = ColumnValue(resource, quantity);
+      if (!value) {
+        return ParseError("Node " + node->metadata.name + ": status.allocatable." + name + ": " +
+                          quantity.ToString() + " is more than 64 bits can hold");
+      }
+      if (*value < 0) {
+        return ParseError("Node " + node->metadata.name + ": status.allocatable." + name + ": " +
+                          quantity.ToString() + " is negative (allowed: zero or more)");
+      }
+      out.allocatable.push_back({resource, *value});
+    }
+    record->name = dictionary().Intern(node->metadata.name);
+    record->labels = dictionary().InternLabels(node->metadata.labels);
+    for (const api::ContainerImage& image : node->status.images) {
+      for (const std::string& name : image.names) {
+        record->images.push_back(dictionary().Intern(name));
+      }
+    }
+    std::sort(record->images.begin(), record->images.end());
+    record->images.erase(std::unique(record->images.begin(), record->images.end()),
+                         record->images.end());
+    out.taints = dictionary().TaintSet(node->spec.taints);
+    record->node = std::move(node);
+    out.record = std::move(record);
+    return out;
+  }
+
+  void InsertRow(const CompiledRow& compiled) {
+    const Row row = state_.size();
+    state_.nodes_.PushBack(compiled.record);
+    state_.rows_by_name_.Set(compiled.record->name, row);
+    for (auto* columns : {&state_.allocatable_, &state_.requested_}) {
+      for (Column<std::int64_t>& column : *columns) {
+        if (column.size() != 0) column.PushBack(0);
+      }
+    }
+    state_.zeros_.PushBack(0);
+    state_.non_zero_cpu_.PushBack(0);
+    state_.non_zero_memory_.PushBack(0);
+    state_.pod_count_.PushBack(0);
+    state_.unschedulable_.PushBack(0);
+    state_.taint_sets_.PushBack(0);
+    state_.host_port_pods_.PushBack(0);
+    state_.generations_.PushBack(0);
+    state_.pods_.PushBack({});
+    state_.pod_counts_.AddRow();
+    ChangeImages(*compiled.record, 1);
+    SetRow(row, compiled);
+    NewIndex();
+    Touch(row);
+  }
+
+  void SetRow(Row row, const CompiledRow& compiled) {
+    state_.nodes_.Mutable(row) = compiled.record;
+    for (Column<std::int64_t>& column : state_.allocatable_) {
+      if (column.size() != 0) column.Set(row, 0);
+    }
+    for (const ResourceAmount& amount : compiled.allocatable) {
+      ColumnOf(state_.allocatable_, amount.resource).Set(row, amount.amount);
+    }
+    state_.unschedulable_.Set(row, compiled.record->node->spec.unschedulable ? 1 : 0);
+    state_.taint_sets_.Set(row, compiled.taints);
+  }
+
+  // The column of a resource, made of zeros if it has none yet.
+  Column<std::int64_t>& ColumnOf(std::vector<Column<std::int64_t>>& columns, ResourceId resource) {
+    if (columns.size() <= resource) columns.resize(resource + 1);
+    if (columns[resource].size() == 0) columns[resource].Mutable().resize(state_.size());
+    return columns[resource];
+  }
+
+  void RemoveRow(Row row) {
+    const Row last = state_.size() - 1;
+    ChangeImages(*state_.nodes_[row], -1);
+    state_.rows_by_name_.Erase(state_.nodes_[row]->name);
+    if (row != last) {
+      state_.rows_by_name_.Set(state_.nodes_[last]->name, row);
+      for (const PodPtr& pod : state_.pods_[last]) {
+        state_.placements_.FindMutable(pod->Key())->index = row;
+      }
+    }
+    state_.nodes_.SwapRemove(row);
+    for (auto* columns : {&state_.allocatable_, &state_.requested_}) {
+      for (Column<std::int64_t>& column : *columns) {
+        if (column.size() != 0) column.SwapRemove(row);
+      }
+    }
+    state_.zeros_.SwapRemove(row);
+    state_.non_zero_cpu_.SwapRemove(row);
+    state_.non_zero_memory_.SwapRemove(row);
+    state_.pod_count_.SwapRemove(row);
+    state_.unschedulable_.SwapRemove(row);
+    state_.taint_sets_.SwapRemove(row);
+    state_.host_port_pods_.SwapRemove(row);
+    state_.generations_.SwapRemove(row);
+    state_.pods_.SwapRemove(row);
+    state_.pod_counts_.SwapRemoveRow(row);
+    NewIndex();
+    ++state_.generation_;
+    if (row != last) Touch(row);
+  }
+
+  void ChangeImages(const NodeRecord& record, std::int32_t delta) {
+    if (record.images.empty()) return;
+    auto& images = state_.images_.Mutable();
+    if (delta < 0) {
+      for (StringId name : record.images) {
+        if (--images[name].node_count == 0) images.erase(name);
+      }
+      return;
+    }
+    // Several entries of one node may carry the same name: the first one's size counts.
+    std::set<StringId> counted;
+    for (const api::ContainerImage& image : record.node->status.images) {
+      for (const std::string& text : image.names) {
+        const StringId name = dictionary().Intern(text);
+        if (!counted.insert(name).second) continue;
+        auto [it, inserted] = images.try_emplace(name, ImageState{image.size_bytes, 0});
+        ++it->second.node_count;
+      }
+    }
+  }
+
+  // The node set has changed: what was derived from it is made anew when asked for.
+  void NewIndex() { state_.index_ = std::make_shared<NodeIndex>(); }
+  void Touch(Row row) { state_.generations_.Set(row, ++state_.generation_); }
+
+  bool Counts(ResourceId resource) { return resource != kPods && dictionary().IsCounted(resource); }
+
+  Result<void> CheckRoom(const PodInfo& pod, Row row) {
+    const auto overflows = [](std::int64_t a, std::int64_t b) {
+      std::int64_t sum = 0;
+      return __builtin_add_overflow(a, b, &sum);
+    };
+    bool bad = overflows(state_.non_zero_cpu_[row], pod.non_zero_cpu) ||
+               overflows(state_.non_zero_memory_[row], pod.non_zero_memory);
+    for (const ResourceAmount& request : pod.requests) {
+      bad = bad || (Counts(request.resource) &&
+                    overflows(state_.Requested(request.resource)[row], request.amount));
+    }
+    if (!bad) return {};
+    return ParseError("Pod " + pod.FullName() + ": requests on Node " + state_.name(row) +
+                      " add up to more than 64 bits can hold");
+  }
+
+  void AddToRow(const PodPtr& pod, Row row) {
+    ChangeRow(*pod, row, 1);
+    state_.pods_.Mutable(row).push_back(pod);
+  }
+
+  void RemoveFromRow(const PodInfo& pod, Row row) {
+    std::vector<PodPtr>& pods = state_.pods_.Mutable(row);
+    const auto it = std::find_if(pods.begin(), pods.end(), [&](const PodPtr& candidate) {
+      return candidate->Key() == pod.Key();
+    });
+    ChangeRow(**it, row, -1);
+    *it = std::move(pods.back());
+    pods.pop_back();
+  }
+
+  void ChangeRow(const PodInfo& pod, Row row, std::int32_t sign) {
+    for (const ResourceAmount& request : pod.requests) {
+      if (request.amount == 0 || !Counts(request.resource)) continue;
+      ColumnOf(state_.requested_, request.resource).Mutable()[row] += sign * request.amount;
+    }
+    state_.non_zero_cpu_.Mutable()[row] += sign * pod.non_zero_cpu;
+    state_.non_zero_memory_.Mutable()[row] += sign * pod.non_zero_memory;
+    state_.pod_count_.Mutable()[row] += sign;
+    if (!pod.host_ports.empty()) state_.host_port_pods_.Mutable()[row] += sign;
+    state_.pod_counts_.Change(pod, row, sign, dictionary());
+    Touch(row);
+  }
+
+  Result<void> Insert(PodPtr pod) {
+    Placement placement{pod, Where::kPending, false, 0};
+    const std::string& node = pod->pod->spec.node_name;
+    if (node.empty()) {
+      std::vector<PodPtr>& pending = state_.pending_.Mutable();
+      placement.index = static_cast<std::uint32_t>(pending.size());
+      pending.push_back(std::move(pod));
+    } else if (const auto row = state_.Find(node)) {
+      if (auto done = CheckRoom(*pod, *row); !done) return done;
+      placement.where = Where::kNode;
+      placement.index = *row;
+      AddToRow(pod, *row);
+    } else {
+      placement.where = Where::kOrphan;
+      state_.orphans_.Mutable().push_back(std::move(pod));
+    }
+    ++state_.generation_;
+    state_.placements_.Set(placement.pod->Key(), placement);
+    return {};
+  }
+
+  void Erase(const Placement& placement) {
+    switch (placement.where) {
+      case Where::kPending:
+        LeavePending(placement.index);
+        break;
+      case Where::kNode:
+        RemoveFromRow(*placement.pod, placement.index);
+        break;
+      case Where::kOrphan:
+        std::erase_if(state_.orphans_.Mutable(),
+                      [&](const PodPtr& pod) { return pod->Key() == placement.pod->Key(); });
+        break;
+    }
+    ++state_.generation_;
+    state_.placements_.Erase(placement.pod->Key());
+  }
+
+  void LeavePending(std::uint32_t index) {
+    std::vector<PodPtr>& pending = state_.pending_.Mutable();
+    pending[index] = nullptr;
+    ++state_.generation_;
+    if (++state_.pending_gaps_ < 64 || 2 * state_.pending_gaps_ < pending.size()) return;
+    std::erase(pending, nullptr);
+    state_.pending_gaps_ = 0;
+    for (std::uint32_t i = 0; i < pending.size(); ++i) {
+      state_.placements_.FindMutable(pending[i]->Key())->index = i;
+    }
+  }
+
+  PodPtr WithNodeName(const PodPtr& pod, std::string_view node) {
+    if (pod->pod->spec.node_name == node) return pod;
+    api::Pod object = *pod->pod;
+    object.spec.node_name = node;
+    auto out = std::make_shared<PodInfo>(*pod);
+    out->pod = std::make_shared<const api::Pod>(std::move(object));
+    return out;
+  }
+
+  // Whether the pods that wait for a node of this name would fit into its columns.
+  Result<void> CheckOrphans(StringId node) {
+    std::vector<std::pair<ResourceId, std::int64_t>> sums;
+    for (const PodPtr& pod : *state_.orphans_) {
+      if (dictionary().Intern(pod->pod->spec.node_name) != node) continue;
+      for (const ResourceAmount& request : pod->requests) {
+        auto it = std::find_if(sums.begin(), sums.end(),
+                               [&](const auto& sum) { return sum.first == request.resource; });
+        if (it == sums.end()) it = sums.insert(it, {request.resource, 0});
+        if (__builtin_add_overflow(it->second, request.amount, &it->second)) {
+          return ParseError("Pod " + pod->FullName() +
+                            ": requests on its Node add up to more than 64 bits can hold");
+        }
+      }
+    }
+    return {};
+  }
+
+  void AdoptOrphans() {
+    if (state_.orphans_->empty()) return;
+    const std::vector<PodPtr> orphans = *state_.orphans_;
+    std::vector<PodPtr> left;
+    for (const PodPtr& pod : orphans) {
+      const auto row = state_.Find(pod->pod->spec.node_name);
+      if (!row) {
+        left.push_back(pod);
+        continue;
+      }
+      AddToRow(pod, *row);
+      Placement* placement = state_.placements_.FindMutable(pod->Key());
+      placement->where = Where::kNode;
+      placement->index = *row;
+    }
+    state_.orphans_.Mutable() = std::move(left);
+  }
+
+  Snapshot state_;
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_CLUSTER_CLUSTER_H_

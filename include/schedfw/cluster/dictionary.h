@@ -1,0 +1,176 @@
+// Dictionary: strings, resources, label sets and taint sets as small integers.
+#ifndef SCHEDFW_CLUSTER_DICTIONARY_H_
+#define SCHEDFW_CLUSTER_DICTIONARY_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "schedfw/api/node.h"
+#include "schedfw/api/resource_name.h"
+
+namespace schedfw {
+
+/// An interned string; 0 is the empty string.
+using StringId = std::uint32_t;
+/// An interned set of labels; 0 is the empty set.
+using LabelSetId = std::uint32_t;
+/// An interned list of taints; 0 is the empty list.
+using TaintSetId = std::uint32_t;
+/// A resource's column; the first four are fixed.
+using ResourceId = std::uint32_t;
+
+inline constexpr ResourceId kCpu = 0;               ///< thousandths of a core
+inline constexpr ResourceId kMemory = 1;            ///< bytes
+inline constexpr ResourceId kEphemeralStorage = 2;  ///< bytes
+inline constexpr ResourceId kPods = 3;              ///< how many pods a node takes
+
+/// Labels as interned pairs, sorted by key id.
+using Labels = std::vector<std::pair<StringId, StringId>>;
+
+/// The value of `key`, or nullptr. O(log n).
+inline const StringId* FindLabel(const Labels& labels, StringId key) {
+  const auto it = std::lower_bound(
+      labels.begin(), labels.end(), key,
+      [](const std::pair<StringId, StringId>& label, StringId k) { return label.first < k; });
+  return it != labels.end() && it->first == key ? &it->second : nullptr;
+}
+
+/// Interns what clusters repeat. Shared by a Cluster and all its forks and snapshots; it only
+/// grows. Every member may be called from any thread. No result depends on the numbers given out.
+class Dictionary {
+ public:
+  Dictionary() {
+    strings_.Intern("");
+    for (const char* name : {"cpu", "memory", "ephemeral-storage", "pods"}) {
+      resource_ids_.emplace(name, static_cast<ResourceId>(resources_.size()));
+      resources_.push_back({name, true});
+    }
+    label_sets_.emplace_back();
+    label_set_ids_.emplace(Labels{}, 0);
+    taint_sets_.emplace_back();
+  }
+  Dictionary(const Dictionary&) = delete;
+  Dictionary& operator=(const Dictionary&) = delete;
+
+  StringId Intern(std::string_view text) {
+    {
+      std::shared_lock lock(mutex_);
+      if (const StringId* id = strings_.Find(text)) return *id;
+    }
+    std::unique_lock lock(mutex_);
+    return strings_.Intern(text);
+  }
+  /// The text of an id that Intern() returned; valid as long as the Dictionary lives.
+  std::string_view Text(StringId id) const {
+    std::shared_lock lock(mutex_);
+    return strings_.Text(id);
+  }
+
+  /// The column of a resource, whatever its name.
+  ResourceId Resource(std::string_view name) {
+    {
+      std::shared_lock lock(mutex_);
+      if (auto it = resource_ids_.find(name); it != resource_ids_.end()) return it->second;
+    }
+    std::unique_lock lock(mutex_);
+    if (auto it = resource_ids_.find(name); it != resource_ids_.end()) return it->second;
+    const auto id = static_cast<ResourceId>(resources_.size());
+    resources_.push_back({std::string(name), api::IsScalarResource(name)});
+    resource_ids_.emplace(resources_.back().name, id);
+    return id;
+  }
+  std::string_view ResourceName(ResourceId id) const {
+    std::shared_lock lock(mutex_);
+    return resources_[id].name;
+  }
+  /// True for cpu, memory, ephemeral-storage, pods and scalar resources: what scheduling counts.
+  bool IsCounted(ResourceId id) const {
+    std::shared_lock lock(mutex_);
+    return resources_[id].counted;
+  }
+  std::size_t ResourceCount() const {
+    std::shared_lock lock(mutex_);
+    return resources_.size();
+  }
+
+  Labels InternLabels(const api::StringMap& labels) {
+    Labels out;
+    out.reserve(labels.size());
+    for (const auto& [key, value] : labels) out.emplace_back(Intern(key), Intern(value));
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  LabelSetId LabelSet(const Labels& labels) {
+    std::unique_lock lock(mutex_);
+    const auto [it, inserted] =
+        label_set_ids_.try_emplace(labels, static_cast<LabelSetId>(label_sets_.size()));
+    if (inserted) label_sets_.push_back(labels);
+    return it->second;
+  }
+  const Labels& LabelsOf(LabelSetId id) const {
+    std::shared_lock lock(mutex_);
+    return label_sets_[id];
+  }
+
+  TaintSetId TaintSet(const std::vector<api::Taint>& taints) {
+    std::unique_lock lock(mutex_);
+    for (TaintSetId id = 0; id < taint_sets_.size(); ++id) {
+      if (taint_sets_[id] == taints) return id;
+    }
+    taint_sets_.push_back(taints);
+    return static_cast<TaintSetId>(taint_sets_.size() - 1);
+  }
+  const std::vector<api::Taint>& TaintsOf(TaintSetId id) const {
+    std::shared_lock lock(mutex_);
+    return taint_sets_[id];
+  }
+  std::size_t TaintSetCount() const {
+    std::shared_lock lock(mutex_);
+    return taint_sets_.size();
+  }
+
+ private:
+  class Strings {
+   public:
+    const StringId* Find(std::string_view text) const {
+      const auto it = ids_.find(text);
+      return it == ids_.end() ? nullptr : &it->second;
+    }
+    StringId Intern(std::string_view text) {
+      if (const StringId* id = Find(text)) return *id;
+      const auto id = static_cast<StringId>(texts_.size());
+      ids_.emplace(texts_.emplace_back(text), id);
+      return id;
+    }
+    std::string_view Text(StringId id) const { return texts_[id]; }
+
+   private:
+    std::deque<std::string> texts_;  // a deque never moves its elements
+    std::unordered_map<std::string_view, StringId> ids_;
+  };
+  struct ResourceInfo {
+    std::string name;
+    bool counted;
+  };
+
+  mutable std::shared_mutex mutex_;
+  Strings strings_;
+  std::deque<ResourceInfo> resources_;
+  std::unordered_map<std::string_view, ResourceId> resource_ids_;
+  std::deque<Labels> label_sets_;
+  std::map<Labels, LabelSetId> label_set_ids_;
+  std::deque<std::vector<api::Taint>> taint_sets_;
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_CLUSTER_DICTIONARY_H_

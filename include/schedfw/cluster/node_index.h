@@ -1,0 +1,94 @@
+// NodeIndex: columns of node labels and the order of names, made when first asked for.
+#ifndef SCHEDFW_CLUSTER_NODE_INDEX_H_
+#define SCHEDFW_CLUSTER_NODE_INDEX_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "schedfw/cluster/cow.h"
+#include "schedfw/cluster/dictionary.h"
+
+namespace schedfw {
+
+/// One label key over all nodes: a small number a row.
+///
+/// `ordinals[row]` is 0 where the node lacks the key, else 1 + the position of its value in
+/// `values`; so it is both what selectors compare and the topology domain of the node.
+struct LabelColumn {
+  std::vector<std::uint32_t> ordinals;
+  std::vector<StringId> values;
+  std::unordered_map<StringId, std::uint32_t> ordinal_of;  ///< look-ups only
+
+  /// How many ordinals there are, absence (0) included.
+  std::size_t OrdinalCount() const { return values.size() + 1; }
+  /// The ordinal of a value, or 0 when no node has it.
+  std::uint32_t OrdinalOf(StringId value) const {
+    const auto it = ordinal_of.find(value);
+    return it == ordinal_of.end() ? 0 : it->second;
+  }
+};
+
+/// A node as it was added, and its labels and images as ids.
+struct NodeRecord {
+  std::shared_ptr<const api::Node> node;
+  StringId name = 0;
+  Labels labels;
+  std::vector<StringId> images;  ///< sorted, each once
+};
+using NodePtr = std::shared_ptr<const NodeRecord>;
+
+/// What follows from the set of nodes and their labels, made on demand.
+///
+/// One index belongs to one state of the node set; forks and snapshots with the same nodes share
+/// it. Every member may be called from any thread; results stay valid as long as the index.
+class NodeIndex {
+ public:
+  /// The column of a label key. The first call for a key is O(nodes × log labels).
+  const LabelColumn& Label(StringId key, const BlockColumn<NodePtr>& nodes) const {
+    std::lock_guard lock(mutex_);
+    std::unique_ptr<LabelColumn>& column = labels_[key];
+    if (!column) {
+      column = std::make_unique<LabelColumn>();
+      column->ordinals.resize(nodes.size());
+      for (std::size_t row = 0; row < nodes.size(); ++row) {
+        const StringId* value = FindLabel(nodes[row]->labels, key);
+        if (value == nullptr) continue;
+        const auto next = static_cast<std::uint32_t>(column->values.size() + 1);
+        const auto [it, inserted] = column->ordinal_of.try_emplace(*value, next);
+        if (inserted) column->values.push_back(*value);
+        column->ordinals[row] = it->second;
+      }
+    }
+    return *column;
+  }
+
+  /// For each row, its place in the order of node names. O(nodes log nodes) at the first call.
+  const std::vector<std::uint32_t>& NameRank(const BlockColumn<NodePtr>& nodes) const {
+    std::lock_guard lock(mutex_);
+    if (name_rank_.size() != nodes.size()) {
+      std::vector<std::uint32_t> order(nodes.size());
+      std::iota(order.begin(), order.end(), 0u);
+      std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return nodes[a]->node->metadata.name < nodes[b]->node->metadata.name;
+      });
+      name_rank_.resize(nodes.size());
+      for (std::uint32_t i = 0; i < order.size(); ++i) name_rank_[order[i]] = i;
+    }
+    return name_rank_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<StringId, std::unique_ptr<LabelColumn>> labels_;
+  mutable std::vector<std::uint32_t> name_rank_;
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_CLUSTER_NODE_INDEX_H_

@@ -1,0 +1,209 @@
+// Snapshot: the state of a cluster as columns, one row a node; immutable.
+#ifndef SCHEDFW_CLUSTER_SNAPSHOT_H_
+#define SCHEDFW_CLUSTER_SNAPSHOT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schedfw/cluster/cow.h"
+#include "schedfw/cluster/dictionary.h"
+#include "schedfw/cluster/domains.h"
+#include "schedfw/cluster/node_index.h"
+#include "schedfw/cluster/object_store.h"
+#include "schedfw/cluster/pod_info.h"
+
+namespace schedfw {
+
+/// A row of the node table. Rows are dense; deleting a node moves the last row into its place.
+using Row = std::uint32_t;
+
+/// Rows [begin, end).
+struct RowRange {
+  Row begin = 0;
+  Row end = 0;
+  Row size() const { return end - begin; }
+};
+
+/// The image's size and how many nodes have it (ImageStateSummary). The size is that of the node
+/// that brought it first.
+struct ImageState {
+  std::int64_t size_bytes = 0;
+  std::int32_t node_count = 0;
+};
+
+/// An immutable state of a cluster.
+///
+/// Copying is cheap (it shares all columns); a copy never changes, whatever happens to the Cluster
+/// it was taken from. All members are safe from any thread. Pointers into columns are valid while
+/// the Snapshot lives.
+class Snapshot {
+ public:
+  Snapshot() : dictionary_(std::make_shared<Dictionary>()), index_(std::make_shared<NodeIndex>()) {}
+
+  /// The number of nodes.
+  Row size() const { return static_cast<Row>(nodes_.size()); }
+  RowRange rows() const { return {0, size()}; }
+  const api::Node& node(Row row) const { return *nodes_[row]->node; }
+  const std::string& name(Row row) const { return node(row).metadata.name; }
+  const NodeRecord& record(Row row) const { return *nodes_[row]; }
+  /// The row of a node, or nullopt. O(1).
+  std::optional<Row> Find(std::string_view name) const {
+    return FindById(dictionary_->Intern(name));
+  }
+  std::optional<Row> FindById(StringId name) const {
+    const Row* row = rows_by_name_.Find(name);
+    return row == nullptr ? std::nullopt : std::optional<Row>(*row);
+  }
+
+  /// What a node offers of a resource (status.allocatable), one value a row: thousandths for cpu,
+  /// bytes, or units. A resource that no node offers is a column of zeros.
+  const std::int64_t* Allocatable(ResourceId resource) const {
+    return resource < allocatable_.size() && allocatable_[resource].size() != 0
+               ? allocatable_[resource].data()
+               : zeros_.data();
+  }
+  /// What the pods of a node take of a resource, one value a row.
+  const std::int64_t* Requested(ResourceId resource) const {
+    return resource < requested_.size() && requested_[resource].size() != 0
+               ? requested_[resource].data()
+               : zeros_.data();
+  }
+  /// Requested cpu (memory) where containers that say nothing count with upstream's defaults.
+  const std::int64_t* NonZeroRequestedCpu() const { return non_zero_cpu_.data(); }
+  const std::int64_t* NonZeroRequestedMemory() const { return non_zero_memory_.data(); }
+  /// How many pods a node has, one value a row.
+  const std::int32_t* PodCount() const { return pod_count_.data(); }
+  /// spec.unschedulable, one byte a row.
+  const std::uint8_t* Unschedulable() const { return unschedulable_.data(); }
+  /// The interned taints of a node, one id a row.
+  const TaintSetId* TaintSets() const { return taint_sets_.data(); }
+  /// How many pods with host ports a node has, one value a row.
+  const std::int32_t* HostPortPods() const { return host_port_pods_.data(); }
+  /// A number that grows whenever the row changes.
+  const std::uint64_t* Generations() const { return generations_.data(); }
+  /// A number that grows whenever anything changes.
+  std::uint64_t generation() const { return generation_; }
+
+  /// The pods on a node, in no particular order.
+  const std::vector<PodPtr>& pods(Row row) const { return pods_[row]; }
+  /// The pods that wait for a node, in order of arrival. O(pods that waited).
+  std::vector<PodPtr> Pending() const {
+    std::vector<PodPtr> out;
+    out.reserve(pending_->size());
+    for (const PodPtr& pod : *pending_) {
+      if (pod) out.push_back(pod);
+    }
+    return out;
+  }
+  /// A pod by namespace and name, or null. O(1).
+  PodPtr FindPod(std::string_view ns, std::string_view name) const {
+    const Placement* placement = FindPlacement(ns, name);
+    return placement == nullptr ? nullptr : placement->pod;
+  }
+  /// The node that a pod has, or nullopt when it waits, is on an unknown node, or doesn't exist.
+  std::optional<Row> RowOf(std::string_view ns, std::string_view name) const {
+    const Placement* placement = FindPlacement(ns, name);
+    if (placement == nullptr || placement->where != Where::kNode) return std::nullopt;
+    return placement->index;
+  }
+  /// How many pods the cluster holds: on nodes, waiting, and on unknown nodes.
+  std::size_t PodTotal() const { return placements_.size(); }
+  /// How many pods name a node that isn't there; they count nowhere until it is added.
+  std::size_t OrphanTotal() const { return orphans_->size(); }
+
+  const LabelColumn& Label(StringId key) const { return index_->Label(key, nodes_); }
+  const std::vector<std::uint32_t>& NameRank() const { return index_->NameRank(nodes_); }
+  /// See PodCounts::Count.
+  Column<std::int32_t> CountPods(StringId ns, const Selector& selector) const {
+    return pod_counts_.Count(ns, selector, pods_, *dictionary_);
+  }
+  /// The image's state, or nullptr when no node has it. O(1).
+  const ImageState* Image(StringId name) const {
+    const auto it = images_->find(name);
+    return it == images_->end() ? nullptr : &it->second;
+  }
+
+  const ObjectStore& objects() const { return *objects_; }
+  Dictionary& dictionary() const { return *dictionary_; }
+
+ private:
+  friend class Cluster;
+
+  enum class Where : std::uint8_t { kPending, kNode, kOrphan };
+  struct Placement {
+    PodPtr pod;
+    Where where = Where::kPending;
+    bool assumed = false;
+    std::uint32_t index = 0;  // a row, a place in pending_, or unused
+  };
+
+  const Placement* FindPlacement(std::string_view ns, std::string_view name) const {
+    return placements_.Find(std::uint64_t{dictionary_->Intern(ns)} << 32 |
+                            dictionary_->Intern(name));
+  }
+
+  std::shared_ptr<Dictionary> dictionary_;
+  std::shared_ptr<NodeIndex> index_;
+  std::uint64_t generation_ = 0;
+
+  BlockColumn<NodePtr> nodes_;
+  CowMap<Row> rows_by_name_;
+  std::vector<Column<std::int64_t>> allocatable_;  // by ResourceId; an empty column is all zeros
+  std::vector<Column<std::int64_t>> requested_;
+  Column<std::int64_t> zeros_;
+  Column<std::int64_t> non_zero_cpu_;
+  Column<std::int64_t> non_zero_memory_;
+  Column<std::int32_t> pod_count_;
+  Column<std::uint8_t> unschedulable_;
+  Column<TaintSetId> taint_sets_;
+  Column<std::int32_t> host_port_pods_;
+  Column<std::uint64_t> generations_;
+  BlockColumn<std::vector<PodPtr>> pods_;
+  PodCounts pod_counts_;
+  Cow<std::unordered_map<StringId, ImageState>> images_;  // look-ups only
+
+  CowMap<Placement> placements_;
+  Cow<std::vector<PodPtr>> pending_;  // null where a pod has left
+  std::uint32_t pending_gaps_ = 0;
+  Cow<std::vector<PodPtr>> orphans_;
+  Cow<ObjectStore> objects_;
+};
+
+/// One node of a Snapshot, for code that looks at nodes one by one (upstream's NodeInfo).
+///
+/// A view of two words: it is valid while the Snapshot lives.
+class NodeInfo {
+ public:
+  NodeInfo(const Snapshot& snapshot, Row row) : snapshot_(&snapshot), row_(row) {}
+
+  Row row() const { return row_; }
+  const Snapshot& snapshot() const { return *snapshot_; }
+  const std::string& name() const { return snapshot_->name(row_); }
+  const api::Node& node() const { return snapshot_->node(row_); }
+  const std::vector<PodPtr>& pods() const { return snapshot_->pods(row_); }
+  std::int64_t allocatable(ResourceId resource) const {
+    return snapshot_->Allocatable(resource)[row_];
+  }
+  std::int64_t requested(ResourceId resource) const { return snapshot_->Requested(resource)[row_]; }
+  /// The same by name, e.g. "nvidia.com/gpu"; slower.
+  std::int64_t allocatable(std::string_view resource) const {
+    return allocatable(snapshot_->dictionary().Resource(resource));
+  }
+  std::int64_t requested(std::string_view resource) const {
+    return requested(snapshot_->dictionary().Resource(resource));
+  }
+  std::uint64_t generation() const { return snapshot_->Generations()[row_]; }
+
+ private:
+  const Snapshot* snapshot_;
+  Row row_;
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_CLUSTER_SNAPSHOT_H_

@@ -1,0 +1,96 @@
+// Executor: runs blocks of rows on a TBB arena, in parallel where that pays.
+#ifndef SCHEDFW_FRAMEWORK_EXECUTOR_H_
+#define SCHEDFW_FRAMEWORK_EXECUTOR_H_
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "schedfw/cluster/snapshot.h"
+
+namespace schedfw {
+
+/// How NormalizeScore runs: all plugins at once, or one after the other on the calling thread.
+enum class NormalizeMode : std::uint8_t { kParallel, kSynchronous };
+
+struct ExecutorOptions {
+  /// Threads at most: 1 runs everything on the calling thread, 0 uses the arena of the caller (in
+  /// a program of its own: all cores), any other number an arena of that size.
+  int threads = 1;
+  /// Rows that one task takes at least; fewer are done on the calling thread. The default is where
+  /// a second thread begins to pay for the default plugins.
+  Row grain_rows = 512;
+  NormalizeMode normalize = NormalizeMode::kParallel;
+};
+
+/// Runs loops over rows and plugins. Results never depend on the number of threads: every piece of
+/// work writes places of its own, and reductions are done in row order by the caller.
+///
+/// An exception in a piece of work reaches the caller; which one, if there are several, is not
+/// said.
+class Executor {
+ public:
+  explicit Executor(ExecutorOptions options = {}) : options_(options) {
+    options_.grain_rows = std::clamp<Row>(options_.grain_rows, 1, kMaxBlock);
+    if (options_.threads > 1) arena_ = std::make_shared<tbb::task_arena>(options_.threads);
+  }
+
+  const ExecutorOptions& options() const { return options_; }
+
+  /// Calls fn(begin, end) for blocks of at most kMaxBlock rows that cover [0, count).
+  template <typename F>
+  void ForBlocks(std::size_t count, F&& fn) const {
+    if (options_.threads == 1 || count < 2 * std::size_t{options_.grain_rows}) {
+      for (std::size_t begin = 0; begin < count; begin += kMaxBlock) {
+        fn(begin, std::min(count, begin + kMaxBlock));
+      }
+      return;
+    }
+    const std::size_t grain = options_.grain_rows;
+    const std::size_t blocks = (count + grain - 1) / grain;
+    InArena([&] {
+      tbb::parallel_for(tbb::blocked_range<std::size_t>(0, blocks, 1),
+                        [&](const tbb::blocked_range<std::size_t>& range) {
+                          for (std::size_t i = range.begin(); i != range.end(); ++i) {
+                            fn(i * grain, std::min(count, (i + 1) * grain));
+                          }
+                        });
+    });
+  }
+
+  /// Calls fn(i) for i in [0, count), each as a task of its own when `work_rows` × count is worth
+  /// it.
+  template <typename F>
+  void ForEach(std::size_t count, std::size_t work_rows, F&& fn) const {
+    if (options_.threads == 1 || count < 2 ||
+        count * work_rows < 2 * std::size_t{options_.grain_rows}) {
+      for (std::size_t i = 0; i < count; ++i) fn(i);
+      return;
+    }
+    InArena([&] { tbb::parallel_for(std::size_t{0}, count, fn); });
+  }
+
+ private:
+  static constexpr Row kMaxBlock = 1024;
+
+  template <typename F>
+  void InArena(F&& fn) const {
+    if (arena_) {
+      arena_->execute(fn);
+    } else {
+      fn();
+    }
+  }
+
+  ExecutorOptions options_;
+  std::shared_ptr<tbb::task_arena> arena_;
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_FRAMEWORK_EXECUTOR_H_

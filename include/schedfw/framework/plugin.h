@@ -1,0 +1,211 @@
+// The interfaces of plugins, one an extension point (k8s.io/kube-scheduler/framework/interface.go).
+#ifndef SCHEDFW_FRAMEWORK_PLUGIN_H_
+#define SCHEDFW_FRAMEWORK_PLUGIN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedfw/base/status.h"
+#include "schedfw/cluster/snapshot.h"
+#include "schedfw/framework/cycle_state.h"
+#include "schedfw/framework/event.h"
+
+namespace schedfw {
+
+class Diagnosis;
+
+inline constexpr std::int64_t kMinNodeScore = 0;
+inline constexpr std::int64_t kMaxNodeScore = 100;
+
+/// Rows that one call of a batch Filter gets at most, so that plugins may use fixed buffers.
+inline constexpr Row kMaxBlockRows = 1024;
+
+/// One scheduling attempt of one pod: what plugins read.
+struct Cycle {
+  const Snapshot& snapshot;
+  const PodInfo& pod;
+  const CycleState& state;
+
+  const PodPlan& plan() const { return *pod.plan; }
+};
+
+/// What every plugin is. A class may implement several of the interfaces below.
+///
+/// Filter, Score and NormalizeScore are called from several threads at once, on one instance; all
+/// other extension points from one thread. An exception ends the cycle, leaves the cluster as it
+/// was, and reaches the caller unchanged.
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  /// The name in registries and configurations.
+  virtual std::string_view Name() const = 0;
+  /// False keeps all its calls on the thread that runs the cycle (an interpreter's lock, say).
+  virtual bool IsThreadSafe() const { return true; }
+};
+
+/// Decides whether a pod may enter the queue at all.
+class PreEnqueuePlugin : public virtual Plugin {
+ public:
+  virtual Status PreEnqueue(const PodInfo& pod) = 0;
+};
+
+/// A pod in the queue.
+struct QueuedPodInfo {
+  PodPtr pod;
+  std::int64_t timestamp = 0;  ///< when it was queued; the place in the input counts as a time
+};
+
+/// Orders the queue. A profile has exactly one.
+class QueueSortPlugin : public virtual Plugin {
+ public:
+  /// True when `a` comes before `b`; a strict weak order.
+  virtual bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const = 0;
+};
+
+/// Says which events may make a pod schedulable that this plugin rejected.
+class EnqueueExtensions : public virtual Plugin {
+ public:
+  virtual std::vector<ClusterEventWithHint> EventsToRegister() const = 0;
+};
+
+/// The nodes that can be considered at all, by name; absent: all.
+struct PreFilterResult {
+  std::optional<std::set<std::string>> node_names;
+};
+
+/// Changes a plugin's state as if a pod had come to or gone from a node (preemption dry runs).
+class PreFilterExtensions {
+ public:
+  virtual ~PreFilterExtensions() = default;
+  virtual Status AddPod(const Cycle& cycle, CycleState& state, const PodInfo& added,
+                        const NodeInfo& node) const = 0;
+  virtual Status RemovePod(const Cycle& cycle, CycleState& state, const PodInfo& removed,
+                           const NodeInfo& node) const = 0;
+};
+
+/// Computes once a cycle what Filter needs; Skip leaves the plugin's Filter out.
+class PreFilterPlugin : public virtual Plugin {
+ public:
+  virtual Status PreFilter(const Cycle& cycle, CycleState& state, PreFilterResult& result) = 0;
+  virtual const PreFilterExtensions* Extensions() const { return nullptr; }
+};
+
+/// Rejects nodes; the simple shape: one node a call.
+class FilterPlugin : public virtual Plugin {
+ public:
+  virtual Status Filter(const Cycle& cycle, const NodeInfo& node) const = 0;
+};
+
+/// The code by which a batch Filter says that it failed; Explain must return an Error for it.
+inline constexpr std::uint32_t kFilterFault = 0xFFFFFFFF;
+
+/// Rejects nodes; the batch shape: a range of rows a call, which the executor prefers.
+class BatchFilterPlugin : public FilterPlugin {
+ public:
+  /// Writes one code a row into codes[0 .. rows.size()): 0 passes, any other number rejects.
+  /// `rows` has at most kMaxBlockRows. `codes` holds zeros at first.
+  virtual void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const = 0;
+  /// The status that a code stands for; depends on nothing but the cycle and the code.
+  virtual Status Explain(const Cycle& cycle, std::uint32_t code) const = 0;
+
+  Status Filter(const Cycle& cycle, const NodeInfo& node) const final {
+    std::uint32_t code = 0;
+    FilterNodes(cycle, {node.row(), node.row() + 1}, &code);
+    return code == 0 ? Status() : Explain(cycle, code);
+  }
+};
+
+/// What a PostFilter plugin proposes: the node to nominate, empty for none.
+struct PostFilterResult {
+  std::string nominated_node_name;
+};
+
+/// Called when no node fits, e.g. to preempt.
+class PostFilterPlugin : public virtual Plugin {
+ public:
+  virtual Status PostFilter(const Cycle& cycle, const Diagnosis& diagnosis,
+                            PostFilterResult& result) = 0;
+};
+
+/// Computes once a cycle what Score needs; Skip leaves the plugin's Score out.
+class PreScorePlugin : public virtual Plugin {
+ public:
+  /// `feasible`: the rows that passed all filters, ascending.
+  virtual Status PreScore(const Cycle& cycle, CycleState& state, std::span<const Row> feasible) = 0;
+};
+
+/// Turns raw scores into scores from 0 to 100 over all feasible nodes.
+class ScoreExtensions {
+ public:
+  virtual ~ScoreExtensions() = default;
+  /// `scores[i]` belongs to `rows[i]`.
+  virtual Status NormalizeScore(const Cycle& cycle, std::span<const Row> rows,
+                                std::span<std::int64_t> scores) const = 0;
+};
+
+/// Ranks nodes; the simple shape: one node a call.
+class ScorePlugin : public virtual Plugin {
+ public:
+  virtual Status Score(const Cycle& cycle, const NodeInfo& node, std::int64_t& score) const = 0;
+  /// nullptr: raw scores are from 0 to 100 already.
+  virtual const ScoreExtensions* NormalizeExtensions() const { return nullptr; }
+};
+
+/// Ranks nodes; the batch shape: many rows a call, which the executor prefers.
+class BatchScorePlugin : public ScorePlugin {
+ public:
+  /// Writes the score of rows[i] into out[i].
+  virtual Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
+                            std::int64_t* out) const = 0;
+
+  Status Score(const Cycle& cycle, const NodeInfo& node, std::int64_t& score) const final {
+    const Row row = node.row();
+    return ScoreNodes(cycle, {&row, 1}, &score);
+  }
+};
+
+/// Takes notice when a pod is about to go to a node, and when that fails after all.
+class ReservePlugin : public virtual Plugin {
+ public:
+  virtual Status Reserve(const Cycle& cycle, CycleState& state, const NodeInfo& node) = 0;
+  /// Undoes Reserve; called in reverse order, also when this plugin's Reserve failed or never ran.
+  virtual void Unreserve(const Cycle& cycle, CycleState& state, const NodeInfo& node) noexcept = 0;
+};
+
+/// Allows, rejects, or delays the binding.
+class PermitPlugin : public virtual Plugin {
+ public:
+  /// With Code::kWait, `timeout` is how long the pod waits at most.
+  virtual Status Permit(const Cycle& cycle, CycleState& state, const NodeInfo& node,
+                        std::chrono::nanoseconds& timeout) = 0;
+};
+
+/// Does what must be done before the binding.
+class PreBindPlugin : public virtual Plugin {
+ public:
+  virtual Status PreBind(const Cycle& cycle, CycleState& state, const NodeInfo& node) = 0;
+};
+
+/// Binds the pod; Skip passes it to the next Bind plugin.
+class BindPlugin : public virtual Plugin {
+ public:
+  /// True when Bind always succeeds and does nothing, so that it needn't be called.
+  virtual bool IsBookkeeping() const { return false; }
+  virtual Status Bind(const Cycle& cycle, CycleState& state, const NodeInfo& node) = 0;
+};
+
+/// Takes notice of a binding.
+class PostBindPlugin : public virtual Plugin {
+ public:
+  virtual void PostBind(const Cycle& cycle, CycleState& state, const NodeInfo& node) = 0;
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_FRAMEWORK_PLUGIN_H_

@@ -1,0 +1,60 @@
+// ImageLocality: prefers nodes that have the pod's images.
+#ifndef SCHEDFW_PLUGINS_IMAGE_LOCALITY_H_
+#define SCHEDFW_PLUGINS_IMAGE_LOCALITY_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "schedfw/framework/plugin.h"
+
+namespace schedfw {
+
+/// Scores by the bytes of the pod's images that a node has, each weighted by the share of nodes
+/// that have it, so that pods don't heap up on the few nodes with an image (plugins/imagelocality).
+class ImageLocality : public BatchScorePlugin {
+ public:
+  static constexpr std::string_view kName = "ImageLocality";
+
+  std::string_view Name() const override { return kName; }
+
+  Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
+                    std::int64_t* out) const override {
+    constexpr std::int64_t kMegabyte = 1024 * 1024;
+    constexpr std::int64_t kMinThreshold = 23 * kMegabyte;
+    const auto& images = cycle.plan().images;
+    const auto count = static_cast<std::int64_t>(images.size());
+    const std::int64_t max_threshold = 1000 * kMegabyte * count;
+
+    std::vector<std::pair<StringId, std::int64_t>> present;  // images that some node has
+    for (const StringId image : images) {
+      const ImageState* state = cycle.snapshot.Image(image);
+      if (state == nullptr) continue;
+      const double spread =
+          static_cast<double>(state->node_count) / static_cast<double>(cycle.snapshot.size());
+      present.emplace_back(
+          image, static_cast<std::int64_t>(static_cast<double>(state->size_bytes) * spread));
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::int64_t sum = 0;
+      if (!present.empty()) {
+        const auto& have = cycle.snapshot.record(rows[i]).images;
+        for (const auto& [image, bytes] : present) {
+          if (std::binary_search(have.begin(), have.end(), image)) sum += bytes;
+        }
+      }
+      if (sum < kMinThreshold) {
+        sum = kMinThreshold;
+      } else if (sum > max_threshold) {
+        sum = max_threshold;
+      }
+      out[i] = kMaxNodeScore * (sum - kMinThreshold) / (max_threshold - kMinThreshold);
+    }
+    return {};
+  }
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_PLUGINS_IMAGE_LOCALITY_H_

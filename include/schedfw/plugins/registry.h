@@ -1,0 +1,156 @@
+// InTreeRegistry: upstream's plugins.
+#ifndef SCHEDFW_PLUGINS_REGISTRY_H_
+#define SCHEDFW_PLUGINS_REGISTRY_H_
+
+#include <cstdint>
+#include <string>
+
+#include "schedfw/framework/registry.h"
+#include "schedfw/plugins/default_binder.h"
+#include "schedfw/plugins/image_locality.h"
+#include "schedfw/plugins/node_affinity.h"
+#include "schedfw/plugins/node_name.h"
+#include "schedfw/plugins/node_ports.h"
+#include "schedfw/plugins/node_resources_balanced_allocation.h"
+#include "schedfw/plugins/node_resources_fit.h"
+#include "schedfw/plugins/node_unschedulable.h"
+#include "schedfw/plugins/pod_topology_spread.h"
+#include "schedfw/plugins/priority_sort.h"
+#include "schedfw/plugins/scheduling_gates.h"
+#include "schedfw/plugins/taint_toleration.h"
+
+namespace schedfw {
+
+struct InterPodAffinityArgs {
+  std::int32_t hard_pod_affinity_weight = 1;
+  bool ignore_preferred_terms_of_existing_pods = false;
+};
+template <typename V>
+void Fields(V& v, InterPodAffinityArgs& args) {
+  v("hardPodAffinityWeight", args.hard_pod_affinity_weight,
+    Arg{.help = "How much required affinity of existing pods counts in the score",
+        .min = 0,
+        .max = 100});
+  v("ignorePreferredTermsOfExistingPods", args.ignore_preferred_terms_of_existing_pods,
+    Arg{.help = "Whether preferred terms of existing pods count only if the pod has some itself"});
+}
+
+struct DefaultPreemptionArgs {
+  std::int32_t min_candidate_nodes_percentage = 10;
+  std::int32_t min_candidate_nodes_absolute = 100;
+};
+template <typename V>
+void Fields(V& v, DefaultPreemptionArgs& args) {
+  v("minCandidateNodesPercentage", args.min_candidate_nodes_percentage,
+    Arg{.help = "Share of nodes to look for victims on, in percent", .min = 0, .max = 100});
+  v("minCandidateNodesAbsolute", args.min_candidate_nodes_absolute,
+    Arg{.help = "Nodes to look for victims on, at least",
+        .min = 0,
+        .max = std::numeric_limits<std::int32_t>::max()});
+}
+/// Both can't be zero (ValidateDefaultPreemptionArgs).
+inline Result<void> Validate(const DefaultPreemptionArgs& args) {
+  if (args.min_candidate_nodes_percentage != 0 || args.min_candidate_nodes_absolute != 0) return {};
+  return ConfigError(
+      "minCandidateNodesPercentage: 0 is not allowed when "
+      "minCandidateNodesAbsolute is 0 too");
+}
+
+struct VolumeBindingArgs {
+  std::int64_t bind_timeout_seconds = 600;
+};
+template <typename V>
+void Fields(V& v, VolumeBindingArgs& args) {
+  v("bindTimeoutSeconds", args.bind_timeout_seconds,
+    Arg{.help = "How long a binding may take",
+        .min = 0,
+        .max = std::numeric_limits<std::int64_t>::max()});
+}
+
+struct DynamicResourcesArgs {
+  std::optional<std::string> filter_timeout;
+  std::optional<std::string> binding_timeout;
+};
+template <typename V>
+void Fields(V& v, DynamicResourcesArgs& args) {
+  v("filterTimeout", args.filter_timeout,
+    Arg{.help = "How long Filter may take a node", .allowed = "a duration like 10s"});
+  v("bindingTimeout", args.binding_timeout,
+    Arg{.help = "How long a binding may take", .allowed = "a duration like 600s"});
+}
+
+namespace internal {
+
+// A plugin of upstream that configurations may name and that does nothing here.
+template <typename Args = NoArgs>
+void AddWithoutEffect(Registry& registry, std::string name, std::string help, PointSet points) {
+  PluginSpec spec;
+  spec.name = std::move(name);
+  spec.help = std::move(help);
+  spec.points = points;
+  spec.args = DescribeArgs<Args>();
+  spec.no_effect = true;
+  if constexpr (!std::is_same_v<Args, NoArgs>) {
+    spec.check_args = [](const Value& value) -> Result<void> {
+      if (auto args = ReadArgs<Args>(value); !args) return args.error();
+      return {};
+    };
+  }
+  (void)registry.Add(std::move(spec));
+}
+
+template <typename T, typename Args = NoArgs>
+void AddInTree(Registry& registry, std::string help) {
+  (void)registry.Add<T, Args>(std::string(T::kName), std::move(help));
+}
+
+}  // namespace internal
+
+/// A registry of upstream's plugins; add your own to it.
+inline Registry InTreeRegistry() {
+  using P = ExtensionPoint;
+  using internal::AddInTree;
+  using internal::AddWithoutEffect;
+  Registry out;
+  AddInTree<DefaultBinder>(out, "Binds a pod to its node");
+  AddInTree<ImageLocality>(out, "Prefers nodes that have the pod's images");
+  AddInTree<NodeAffinity, NodeAffinityArgs>(out, "nodeSelector and node affinity");
+  AddInTree<NodeName>(out, "A pod that names a node goes there or nowhere");
+  AddInTree<NodePorts>(out, "Host ports can be used once a node");
+  AddInTree<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(
+      out, "Prefers nodes whose resources are used evenly");
+  AddInTree<NodeResourcesFit, NodeResourcesFitArgs>(
+      out, "Whether a node has room, and how well it is used");
+  AddInTree<NodeUnschedulable>(out, "Cordoned nodes take no pods");
+  AddInTree<PodTopologySpread, PodTopologySpreadArgs>(
+      out, "Spreads matching pods over topology domains");
+  AddInTree<PrioritySort>(out, "Sorts the queue by priority, then by time");
+  AddInTree<SchedulingGates>(out, "Keeps gated pods out of the queue");
+  AddInTree<TaintToleration>(out, "Taints keep pods away that don't tolerate them");
+
+  AddWithoutEffect<InterPodAffinityArgs>(out, "InterPodAffinity",
+                                         "Affinity between pods (no effect yet)",
+                                         {P::kPreFilter, P::kFilter, P::kPreScore, P::kScore});
+  AddWithoutEffect<DefaultPreemptionArgs>(
+      out, "DefaultPreemption", "Makes room by evicting pods of lower priority (no effect yet)",
+      {P::kPostFilter});
+  AddWithoutEffect(out, "VolumeRestrictions", "Restrictions of volumes (no effect)",
+                   {P::kPreFilter, P::kFilter});
+  AddWithoutEffect(out, "NodeVolumeLimits", "How many volumes a node takes (no effect)",
+                   {P::kPreFilter, P::kFilter});
+  AddWithoutEffect<VolumeBindingArgs>(
+      out, "VolumeBinding", "Binds volumes (no effect)",
+      {P::kPreFilter, P::kFilter, P::kPreScore, P::kScore, P::kReserve, P::kPreBind});
+  AddWithoutEffect(out, "VolumeZone", "Zones of volumes (no effect)", {P::kPreFilter, P::kFilter});
+  AddWithoutEffect<DynamicResourcesArgs>(out, "DynamicResources",
+                                         "Dynamic resource allocation (no effect)",
+                                         {P::kPreEnqueue, P::kPreFilter, P::kFilter, P::kPostFilter,
+                                          P::kPreScore, P::kScore, P::kReserve, P::kPreBind});
+  AddWithoutEffect(out, "NodeDeclaredFeatures", "Features that nodes declare (no effect)",
+                   {P::kPreFilter, P::kFilter});
+  return out;
+}
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_PLUGINS_REGISTRY_H_

@@ -1,0 +1,188 @@
+// Recorded answers of the real kube-scheduler v1.37.2, all in one process.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schedfw/scheduler/report.h"
+#include "support/cluster.h"
+#include "support/files.h"
+
+namespace schedfw {
+namespace {
+
+using testing::Folders;
+using testing::ReadFile;
+using testing::ReadValue;
+using testing::TestsDir;
+
+// Plugins that may be left without effect are left out of the comparison of plugin lists, and so is
+// DefaultPreemption's PreEnqueue, which exists only for upstream's asynchronous API calls.
+bool IsCompared(const std::string& point, const std::string& plugin) {
+  static const std::set<std::string> kWithoutEffect = {
+      "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding",
+      "VolumeZone",         "DynamicResources", "NodeDeclaredFeatures"};
+  const std::string name = plugin.substr(0, plugin.find(':'));
+  return !kWithoutEffect.contains(name) && !(point == "PreEnqueue" && name == "DefaultPreemption");
+}
+
+Value SortedReasons(const Value& status) {
+  Value out = status;
+  if (const Value* reasons = out.Find("reasons")) {
+    Value::List list = *reasons->AsList();
+    std::sort(list.begin(), list.end(),
+              [](const Value& a, const Value& b) { return *a.AsString() < *b.AsString(); });
+    out.Set("reasons", std::move(list));
+  }
+  return out;
+}
+
+// The fields of an explanation that are compared, in one order, without the empty ones. Upstream
+// walks extended resources in map order, so reasons are sorted.
+Value Comparable(const Value& pod) {
+  Value out = Value::Object();
+  for (const char* key : {"preEnqueue", "preFilter"}) {
+    if (const Value* status = pod.Find(key)) out.Set(key, SortedReasons(*status));
+  }
+  for (const char* key : {"preFilterNodes", "feasible", "best"}) {
+    const Value* list = pod.Find(key);
+    if (list != nullptr && !list->IsNull() && !list->AsList()->empty()) out.Set(key, *list);
+  }
+  if (const Value* filter = pod.Find("filter"); filter != nullptr && !filter->IsNull()) {
+    Value::Object statuses;
+    for (const auto& [node, status] : *filter->AsObject()) {
+      statuses.emplace_back(node, SortedReasons(status));
+    }
+    if (!statuses.empty()) out.Set("filter", std::move(statuses));
+  }
+  for (const char* key : {"raw", "weighted", "total"}) {
+    const Value* scores = pod.Find(key);
+    if (scores == nullptr || scores->IsNull() || scores->AsObject()->empty()) continue;
+    Value::Object sorted = *scores->AsObject();
+    std::sort(sorted.begin(), sorted.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    out.Set(key, std::move(sorted));
+  }
+  return out;
+}
+
+void ExpectSame(const Value& want, const Value& got, const std::string& what) {
+  if (want == got) return;
+  if (want.AsObject() != nullptr && got.AsObject() != nullptr) {
+    for (const auto& [key, value] : *want.AsObject()) {
+      const Value* other = got.Find(key);
+      if (other == nullptr) {
+        ADD_FAILURE() << what << "." << key << " is missing";
+        return;
+      }
+      if (!(value == *other)) return ExpectSame(value, *other, what + "." + key);
+    }
+    for (const auto& [key, value] : *got.AsObject()) {
+      if (want.Find(key) == nullptr) {
+        ADD_FAILURE() << what << "." << key << ": not expected: " << ToJson(value).substr(0, 200);
+        return;
+      }
+    }
+  }
+  ADD_FAILURE() << what << ": " << ToJson(got).substr(0, 300) << ", expected "
+                << ToJson(want).substr(0, 300);
+}
+
+void CheckExplain(const Value& want, Scheduler& scheduler, const Cluster& cluster) {
+  const Snapshot& snapshot = cluster.view();
+  for (const Value& pod : *want.AsList()) {
+    const std::string full = *pod.Find("pod")->AsString();
+    const std::size_t slash = full.find('/');
+    const PodPtr found = snapshot.FindPod(full.substr(0, slash), full.substr(slash + 1));
+    ASSERT_NE(found, nullptr) << full;
+    const Value got = ToValue(scheduler.Explain(snapshot, found), snapshot);
+    ExpectSame(Comparable(pod), Comparable(got), full);
+  }
+}
+
+void CheckPlace(const Value& want, Scheduler& scheduler, Cluster& cluster) {
+  ExpectSame(want, ToValue(scheduler.Place(cluster)), "placements");
+}
+
+void CheckConfig(const Value& want, const Scheduler& scheduler) {
+  for (const auto& [profile, points] : *want.AsObject()) {
+    const Framework* framework = scheduler.framework(profile);
+    ASSERT_NE(framework, nullptr) << profile;
+    const Value got = ToValue(framework->profile());
+    for (const auto& [point, names] : *points.AsObject()) {
+      const auto keep = [&, &point = point](const Value& list) {
+        Value::List out;
+        for (const Value& name : *list.AsList()) {
+          if (IsCompared(point, *name.AsString())) out.push_back(name);
+        }
+        return out;
+      };
+      const Value* mine = got.Find(point);
+      if (mine == nullptr && keep(names).empty()) continue;  // a point this library doesn't have
+      ASSERT_NE(mine, nullptr) << point;
+      ExpectSame(keep(names), keep(*mine), profile + "." + point);
+    }
+  }
+}
+
+// Runs every vector whose folder starts with `prefix`, and says how many there were.
+void RunVectors(const std::string& prefix, SchedulerOptions options = {}) {
+  int count = 0;
+  for (const auto& folder : Folders(TestsDir() / "conformance" / "vectors", prefix)) {
+    SCOPED_TRACE(folder.filename().string());
+    ++count;
+    std::string mode = ReadFile(folder / "mode");
+    mode.erase(mode.find_last_not_of(" \n") + 1);
+    const Value want = ReadValue(folder / "expected.json");
+    const auto config = folder / "config.yaml";
+    auto scheduler =
+        testing::TryScheduler(std::filesystem::exists(config) ? config.string() : "", options);
+    if (want.Find("error") != nullptr) {
+      EXPECT_FALSE(scheduler.ok()) << "should be refused: " << ToJson(*want.Find("error"));
+      continue;
+    }
+    ASSERT_TRUE(scheduler.ok()) << scheduler.error().message();
+    if (mode == "config") {
+      CheckConfig(want, **scheduler);
+      continue;
+    }
+    auto cluster = testing::TryLoad({(folder / "cluster.json").string()});
+    ASSERT_TRUE(cluster.ok()) << cluster.error().message();
+    if (mode == "explain") {
+      CheckExplain(want, **scheduler, *cluster);
+    } else if (mode == "place") {
+      CheckPlace(want, **scheduler, *cluster);
+    } else {
+      FAIL() << "unknown mode " << mode;
+    }
+  }
+  EXPECT_GT(count, 0) << "no vectors " << prefix;
+}
+
+TEST(Vectors, Default) { RunVectors("default"); }
+TEST(Vectors, Fit) { RunVectors("fit-"); }
+TEST(Vectors, Balanced) { RunVectors("balanced"); }
+TEST(Vectors, Ephemeral) { RunVectors("ephemeral"); }
+TEST(Vectors, Sums) { RunVectors("sums"); }
+TEST(Vectors, Spread) { RunVectors("spread-"); }
+TEST(Vectors, Taints) { RunVectors("taints"); }
+TEST(Vectors, NodeAffinity) { RunVectors("nodeaffinity"); }
+TEST(Vectors, Ports) { RunVectors("ports"); }
+TEST(Vectors, Images) { RunVectors("images"); }
+TEST(Vectors, Profiles) { RunVectors("profiles"); }
+TEST(Vectors, Place) { RunVectors("place-"); }
+TEST(Vectors, Config) { RunVectors("config-"); }
+
+// The same with threads: tiny blocks, so that small clusters are split as well.
+TEST(Vectors, SpreadOnEightThreads) {
+  SchedulerOptions options;
+  options.executor = {.threads = 8, .grain_rows = 2};
+  RunVectors("spread-", options);
+}
+
+}  // namespace
+}  // namespace schedfw
