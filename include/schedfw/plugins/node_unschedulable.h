@@ -11,11 +11,17 @@ namespace schedfw {
 
 /// Filters nodes with spec.unschedulable, unless the pod tolerates
 /// node.kubernetes.io/unschedulable:NoSchedule (plugins/nodeunschedulable).
-class NodeUnschedulable : public BatchFilterPlugin, public EnqueueExtensions {
+class NodeUnschedulable : public PreFilterPlugin,
+                          public BatchFilterPlugin,
+                          public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "NodeUnschedulable";
 
   std::string_view Name() const override { return kName; }
+
+  Status PreFilter(const Cycle& cycle, CycleState&, PreFilterResult&) override {
+    return ToleratesUnschedulable(cycle.pod) ? Status::Skip() : Status();
+  }
 
   void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
     const std::uint8_t* unschedulable = cycle.snapshot.Unschedulable() + rows.begin;
