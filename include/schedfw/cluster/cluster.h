@@ -211,6 +211,31 @@ class Cluster {
     return {};
   }
 
+  /// Adds every object of a list, or replaces the one that has its name; all of them or, on an
+  /// error, none. Finished pods are deleted. Errors: see the single events.
+  Result<void> Apply(const api::ObjectList& objects) {
+    Cluster next = Fork();
+    for (const auto& o : objects.namespaces) next.Upsert(o);
+    for (const auto& o : objects.services) next.Upsert(o);
+    for (const auto& o : objects.replication_controllers) next.Upsert(o);
+    for (const auto& o : objects.replica_sets) next.UpsertReplicaSet(o);
+    for (const auto& o : objects.stateful_sets) next.UpsertStatefulSet(o);
+    for (const auto& o : objects.pod_disruption_budgets) next.Upsert(o);
+    for (const auto& o : objects.priority_classes) next.Upsert(o);
+    for (const api::Node& node : objects.nodes) {
+      auto done = next.state_.Find(node.metadata.name) ? next.UpdateNode(node) : next.AddNode(node);
+      if (!done) return done;
+    }
+    for (const api::Pod& pod : objects.pods) {
+      const std::string ns = pod.metadata.ns.empty() ? "default" : pod.metadata.ns;
+      auto done = next.state_.FindPod(ns, pod.metadata.name) ? next.UpdatePod(pod)
+                                                              : next.AddPod(pod);
+      if (!done) return done;
+    }
+    *this = std::move(next);
+    return {};
+  }
+
   /// Adds or replaces an object that is looked up by plugins.
   void Upsert(api::Namespace o) {
     api::SetDefaults(o);

@@ -1,0 +1,80 @@
+// Views: what Python plugins see of a cycle and its nodes while they are called.
+#ifndef SCHEDFW_PYTHON_BINDINGS_VIEWS_H_
+#define SCHEDFW_PYTHON_BINDINGS_VIEWS_H_
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedfw/framework/plugin.h"
+
+namespace schedfw::python {
+
+namespace py = pybind11;
+
+/// Raised as schedfw.Error when a view is used after the call it was made for.
+struct StaleView : std::runtime_error {
+  StaleView()
+      : std::runtime_error(
+            "this object was valid only while the plugin was called; copy what you need") {}
+};
+
+/// A pointer that its owner takes back: the views of one plugin call share it.
+template <typename T>
+using Lease = std::shared_ptr<const T*>;
+
+template <typename T>
+const T& Get(const Lease<T>& lease) {
+  if (*lease == nullptr) throw StaleView();
+  return **lease;
+}
+
+/// A pod, kept as long as Python wants it.
+struct PodView {
+  PodPtr pod;
+  /// Keeps the interned names of resources alive.
+  std::shared_ptr<const Snapshot> snapshot;
+
+  std::int64_t Request(std::string_view resource) const {
+    return pod->Request(snapshot->dictionary().Resource(resource));
+  }
+};
+
+/// One node of a cycle.
+struct NodeView {
+  Lease<Cycle> cycle;
+  Row row;
+
+  const Snapshot& snapshot() const { return Get(cycle).snapshot; }
+};
+
+/// Several nodes of a cycle, in row order: columns as numpy arrays.
+struct NodesView {
+  Lease<Cycle> cycle;
+  std::vector<Row> rows;
+
+  const Snapshot& snapshot() const { return Get(cycle).snapshot; }
+
+  /// The values of a column at the rows of this view, as a new array.
+  template <typename T>
+  py::array_t<T> Gather(const T* column) const {
+    py::array_t<T> out(static_cast<py::ssize_t>(rows.size()));
+    T* data = out.mutable_data();
+    for (std::size_t i = 0; i < rows.size(); ++i) data[i] = column[rows[i]];
+    return out;
+  }
+};
+
+/// A cycle: the pod to be placed.
+struct CycleView {
+  Lease<Cycle> cycle;
+};
+
+}  // namespace schedfw::python
+
+#endif  // SCHEDFW_PYTHON_BINDINGS_VIEWS_H_

@@ -1,0 +1,60 @@
+"""The Kubernetes scheduler framework without Kubernetes.
+
+Load a cluster, explain and place its pods exactly as kube-scheduler would, look at every score as
+an array, and write plugins in numpy:
+
+>>> import schedfw
+>>> cluster = schedfw.Cluster.load("cluster.json")        # kubectl get nodes,pods -o json
+>>> result = schedfw.Scheduler().explain(cluster, "ml/train-0")
+>>> result.scores.weighted                                # plugins × nodes, no copy
+"""
+
+from schedfw._core import (
+    ConfigError,
+    Cycle,
+    Diagnosis,
+    Error,
+    Explanation,
+    Fit,
+    Node,
+    Nodes,
+    ParseError,
+    Placement,
+    PluginError,
+    Pod,
+    Quantity,
+    Scores,
+    Status,
+    __version__,
+)
+from schedfw.cluster import Cluster
+from schedfw.heatmap import LatencyHeatmap
+from schedfw.plugin import Plugin, describe_plugins
+from schedfw.profile import Profile
+from schedfw.scheduler import Placements, Scheduler
+
+__all__ = [
+    "Cluster",
+    "ConfigError",
+    "Cycle",
+    "Diagnosis",
+    "Error",
+    "Explanation",
+    "Fit",
+    "LatencyHeatmap",
+    "Node",
+    "Nodes",
+    "ParseError",
+    "Placement",
+    "Placements",
+    "Plugin",
+    "PluginError",
+    "Pod",
+    "Profile",
+    "Quantity",
+    "Scheduler",
+    "Scores",
+    "Status",
+    "__version__",
+    "describe_plugins",
+]

@@ -1,0 +1,279 @@
+"""The command `schedfw`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from schedfw import _core
+from schedfw.cluster import Cluster
+from schedfw.plugin import describe_plugins
+from schedfw.scheduler import Scheduler
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with the arguments in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def _table(rows: Sequence[Sequence[object]], indent: int = 0) -> str:
+    """Lay out rows in columns; the first row is the heading. Numbers are set to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    right = [all(isinstance(row[i], int | float) for row in rows[1:]) for i in range(len(widths))]
+    limit = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 10_000
+    lines = []
+    for row in cells:
+        columns = [
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(row, widths, right, strict=True)
+        ]
+        line = " " * indent + "  ".join(columns).rstrip()
+        lines.append(line if len(line) <= limit else line[: limit - 1] + "…")
+    return "\n".join(lines)
+
+
+def _notes(cluster: Cluster) -> None:
+    """Say on standard error what of the files doesn't count."""
+    for kind, count in cluster.ignored.items():
+        print(f"ignored: {count} {kind}", file=sys.stderr)
+    if cluster.deleting:
+        count = len(cluster.deleting)
+        print(f"not scheduled: {count} waiting pods that are being deleted", file=sys.stderr)
+    if cluster.orphan_count:
+        count = cluster.orphan_count
+        print(f"not counted: {count} pods on nodes that are not there", file=sys.stderr)
+
+
+def _reasons(diagnosis: _core.Diagnosis) -> list[tuple[str, str, str, int]]:
+    """Count nodes by reason, most frequent first."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for _, code, plugin, reasons in diagnosis.table():
+        for reason in reasons:
+            counts[reason, plugin, code] += 1
+    return [(*key, n) for key, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def _explain_pod(explanation: _core.Explanation, top: int) -> str:
+    status = explanation.status
+    lines = []
+    if status:
+        scores = explanation.scores
+        total = len(explanation.diagnosis.table())
+        lines.append(
+            f"{explanation.pod}: fits on {len(explanation.feasible)} of {total} nodes; "
+            f"goes to {explanation.best[0]}"
+        )
+        order = sorted(range(len(scores.nodes)), key=lambda i: (-scores.total[i], scores.nodes[i]))
+        rows: list[list[object]] = [["NODE", "TOTAL", *scores.plugins]]
+        for i in order[:top]:
+            values = [int(scores.weighted[p, i]) for p in range(len(scores.plugins))]
+            rows.append([scores.nodes[i], int(scores.total[i]), *values])
+        lines.append(_table(rows, indent=4))
+        if len(order) > top:
+            lines.append(f"    … and {len(order) - top} more nodes")
+        reasons = _reasons(explanation.diagnosis)
+        if reasons:
+            lines.append("  nodes that don't fit:")
+    else:
+        lines.append(f"{explanation.pod}: pends: {status.message}")
+        reasons = _reasons(explanation.diagnosis)
+    if reasons:
+        heading = ("REASON", "PLUGIN", "CODE", "NODES")
+        lines.append(_table([heading, *reasons], indent=4))
+    return "\n".join(lines)
+
+
+def _explain(args: argparse.Namespace) -> None:
+    cluster = Cluster.load(*args.cluster)
+    scheduler = Scheduler(args.config)
+    if args.output == "json" and args.pod is None:
+        print(scheduler._core.explain_json(cluster._core, 0))
+        return
+    _notes(cluster)
+    pods = cluster.pending if args.pod is None else [cluster.pod(args.pod).full_name]
+    explanations = [scheduler.explain(cluster, pod) for pod in pods]
+    if args.output == "json":
+        print(json.dumps([json.loads(e.to_json()) for e in explanations]))
+        return
+    if not explanations:
+        print("no pod waits for a node")
+        return
+    fits = sum(bool(e.status) for e in explanations)
+    noun = "pod waits" if len(explanations) == 1 else "pods wait"
+    print(f"{len(explanations)} {noun}: {fits} fit, {len(explanations) - fits} pend\n")
+    print("\n\n".join(_explain_pod(e, args.top) for e in explanations))
+
+
+def _place(args: argparse.Namespace) -> None:
+    cluster = Cluster.load(*args.cluster)
+    placements = Scheduler(args.config, threads=args.threads).place(cluster)
+    if args.output == "json":
+        print(json.dumps([[p.pod, p.node or ""] for p in placements]))
+        return
+    _notes(cluster)
+    if not placements:
+        print("no pod waits for a node")
+        return
+    rows = [("POD", "NODE", "WHY NOT")]
+    rows += [(p.pod, p.node or "-", "" if p.status else p.status.message) for p in placements]
+    print(_table(rows))
+    print(f"\nplaced {placements.placed} of {len(placements)} pods")
+
+
+def _config(args: argparse.Namespace) -> None:
+    scheduler = Scheduler(args.config)
+    if args.output == "json":
+        print(scheduler._core.config_json(0))
+        return
+    without_effect = {p["name"] for p in describe_plugins() if not p["effect"]}
+    blocks = []
+    for profile in scheduler.profiles:
+        rows: list[tuple[str, str]] = [("POINT", "PLUGINS")]
+        for point, plugins in scheduler.plugins(profile).items():
+            names = [
+                f"{name}:{weight}" if weight else name
+                for name, weight in plugins
+                if name not in without_effect
+            ]
+            rows.append((point, " ".join(names) or "-"))
+        blocks.append(f"profile {profile}\n{_table(rows, indent=2)}")
+    print("\n\n".join(blocks))
+
+
+def _fit(args: argparse.Namespace) -> None:
+    cluster = Cluster.load(args.cluster)
+    scheduler = Scheduler(args.config)
+    is_file = args.pod == "-" or os.path.exists(args.pod)  # noqa: PTH110 - "-" is no path
+    if is_file:
+        text = _core.read_text(args.pod).decode()
+        fit = scheduler._core.fit(cluster._core, text, args.pod, args.limit, None)
+    else:
+        fit = scheduler.fit(cluster, args.pod, args.limit)
+    if args.output == "json":
+        print(
+            json.dumps(
+                {
+                    "count": fit.count,
+                    "limited": fit.limited,
+                    "nodes": fit.nodes,
+                    "next": {
+                        "code": fit.status.code,
+                        "plugin": fit.status.plugin,
+                        "reasons": fit.status.reasons,
+                    },
+                }
+            )
+        )
+        return
+    _notes(cluster)
+    more = " or more (the limit)" if fit.limited else ""
+    print(f"{fit.count}{more} of this pod fit")
+    if fit.nodes:
+        print(_table([("NODE", "PODS"), *fit.nodes.items()], indent=4))
+    if not fit.status:
+        print(f"the next one pends: {fit.status.message}")
+    if fit.diagnosis is not None:
+        heading = ("REASON", "PLUGIN", "CODE", "NODES")
+        print(_table([heading, *_reasons(fit.diagnosis)], indent=4))
+
+
+def _plugins(args: argparse.Namespace) -> None:
+    plugins = describe_plugins()
+    if args.output == "json":
+        print(json.dumps(plugins))
+        return
+    blocks = []
+    for plugin in plugins:
+        lines = [f"{plugin['name']}: {plugin['help']}", f"  points: {', '.join(plugin['points'])}"]
+        if plugin["args"]:
+            rows = [("ARGUMENT", "TYPE", "DEFAULT", "ALLOWED", "HELP")]
+            rows += [
+                (a["name"], a["type"], a["default"] or "-", a["allowed"] or "-", a["help"])
+                for a in plugin["args"]
+            ]
+            lines.append(_table(rows, indent=2))
+        blocks.append("\n".join(lines))
+    print("\n\n".join(blocks))
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="schedfw",
+        description="Kubernetes scheduling without Kubernetes: ask a cluster file what "
+        "kube-scheduler would do.",
+    )
+    parser.add_argument("--version", action="version", version=f"schedfw {_core.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, run: Any, text: str, cluster: str | None) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        command.set_defaults(run=run)
+        files = (
+            "files that kubectl get nodes,pods,… -o json (or yaml) printed; gzip or not; "
+            "- is standard input"
+        )
+        if cluster == "+":
+            command.add_argument("cluster", metavar="CLUSTER", nargs="+", help=files)
+        elif cluster == "1":
+            command.add_argument("cluster", metavar="CLUSTER", help=files)
+        if cluster is not None:
+            command.add_argument(
+                "--config", metavar="F", help="a KubeSchedulerConfiguration; the default profile"
+            )
+        command.add_argument(
+            "-o", "--output", choices=("table", "json"), default="table", help="default: table"
+        )
+        return command
+
+    explain = add("explain", _explain, "why each waiting pod pends or fits, node by node", "+")
+    explain.add_argument("--pod", metavar="NS/NAME", help="only this pod")
+    explain.add_argument(
+        "--top", metavar="N", type=int, default=3, help="nodes to show with scores (default: 3)"
+    )
+    place = add("place", _place, "where all waiting pods go, one after another", "+")
+    place.add_argument(
+        "--threads", metavar="N", type=int, default=1, help="0: all cores (default: 1)"
+    )
+    config = add("config", _config, "the effective plugins of a configuration", None)
+    config.add_argument("config", metavar="F", help="a KubeSchedulerConfiguration")
+    fit = add("fit", _fit, "how many more of a pod fit, and what stops the next one", "1")
+    fit.add_argument("pod", metavar="POD", help="a file with one Pod, or NS/NAME of the cluster")
+    fit.add_argument(
+        "--limit", metavar="N", type=int, default=100_000, help="place at most N (default: 100000)"
+    )
+    add("plugins", _plugins, "the plugins, their extension points and arguments", None)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status: 0, or 2 with one line on standard error."""
+    args = _build_parser().parse_args(argv)
+    try:
+        args.run(args)
+        sys.stdout.flush()
+    except _core.Error as error:
+        print(f"schedfw: error: {error}", file=sys.stderr)
+        return 2
+    except UnicodeDecodeError:
+        print(f"schedfw: error: {args.pod}: the file is not UTF-8 text", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has had enough (| head); nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

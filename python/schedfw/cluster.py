@@ -1,0 +1,169 @@
+"""Cluster: nodes, pods and what else scheduling reads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from schedfw import _core
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
+PathLike = str | os.PathLike[str]
+
+
+def _text(objects: Mapping[str, Any] | str) -> str:
+    return objects if isinstance(objects, str) else json.dumps(objects)
+
+
+class Cluster:
+    """A cluster that changes by events, as a scheduler's cache does.
+
+    Nodes are rows: every array has one entry a node, in the order of `nodes`. Amounts are
+    integers: thousandths of a core for cpu, bytes for memory, units for devices.
+    """
+
+    def __init__(self) -> None:
+        self._core = _core.Cluster()
+
+    @classmethod
+    def _wrap(cls, core: _core.Cluster) -> Cluster:
+        out = cls.__new__(cls)
+        out._core = core
+        return out
+
+    @classmethod
+    def load(cls, *paths: PathLike) -> Cluster:
+        """Read files that `kubectl get nodes,pods,… -o json` (or yaml) printed.
+
+        Parameters
+        ----------
+        *paths
+            JSON, JSON lines or YAML, several documents or Lists, gzip or not; "-" is standard
+            input. The files together make up the cluster.
+
+        Raises
+        ------
+        ParseError
+            With the file, the line, the object and the field, the value, and what is allowed.
+        """
+        return cls._wrap(_core.Cluster._read([os.fspath(path) for path in paths]))
+
+    @classmethod
+    def parse(cls, objects: Mapping[str, Any] | str, name: str = "<text>") -> Cluster:
+        """Build a cluster from a List as a dict, or from JSON or YAML text.
+
+        `name` stands for the file in errors. Raises ParseError.
+        """
+        return cls._wrap(_core.Cluster._parse(_text(objects), name))
+
+    def apply(self, objects: Mapping[str, Any] | str, name: str = "<text>") -> None:
+        """Add objects, or replace those with the same name: all of them or, on an error, none.
+
+        Parameters
+        ----------
+        objects
+            An object or a List as a dict, or JSON or YAML text.
+        name
+            Stands for the file in errors.
+        """
+        self._core._apply(_text(objects), name)
+
+    def fork(self) -> Cluster:
+        """Return an independent cluster that starts from this state; costs what it changes."""
+        return Cluster._wrap(self._core.fork())
+
+    def bind(self, pod: str, node: str) -> None:
+        """Bind a waiting pod ("namespace/name") to a node, whether it fits or not."""
+        self._core.bind(pod, node)
+
+    def delete_node(self, name: str) -> None:
+        """Delete a node; its pods count nowhere until it comes back."""
+        self._core.delete_node(name)
+
+    def delete_pod(self, name: str) -> None:
+        """Delete a pod ("namespace/name"), waiting or not."""
+        self._core.delete_pod(name)
+
+    @property
+    def nodes(self) -> list[str]:
+        """The names of the nodes, in row order."""
+        return self._core.nodes
+
+    @property
+    def pending(self) -> list[str]:
+        """The pods that wait for a node ("namespace/name"), in order of arrival."""
+        return self._core.pending
+
+    @property
+    def deleting(self) -> list[str]:
+        """The pods without a node that are being deleted, which are not scheduled."""
+        return self._core.deleting
+
+    @property
+    def pod_count(self) -> int:
+        """How many pods there are: on nodes, waiting, and on nodes that are not there."""
+        return self._core.pod_count
+
+    @property
+    def orphan_count(self) -> int:
+        """How many pods name a node that is not there; they count nowhere."""
+        return self._core.orphan_count
+
+    @property
+    def ignored(self) -> dict[str, int]:
+        """How many objects of kinds that scheduling doesn't read the files held, by kind."""
+        return self._core.ignored
+
+    @property
+    def generation(self) -> int:
+        """A number that grows with every change."""
+        return self._core.generation
+
+    def pod(self, name: str) -> _core.Pod:
+        """Return a pod ("namespace/name") to look at."""
+        return self._core.pod(name)
+
+    def node_of(self, pod: str) -> str | None:
+        """Return the node that a pod has, or None when it waits."""
+        return self._core.node_of(pod)
+
+    def pods_on(self, node: str) -> list[str]:
+        """Return the pods on a node, by name."""
+        return self._core.pods_on(node)
+
+    def allocatable(self, resource: str) -> npt.NDArray[np.int64]:
+        """Return what each node offers of a resource: a new array, shape (nodes,)."""
+        return self._core.allocatable(resource)
+
+    def requested(self, resource: str) -> npt.NDArray[np.int64]:
+        """Return what the pods of each node take of a resource: a new array, shape (nodes,)."""
+        return self._core.requested(resource)
+
+    def label(self, key: str) -> list[str | None]:
+        """Return each node's value of a label, None where it has none."""
+        return self._core.label(key)
+
+    def to_pandas(self, *resources: str, labels: tuple[str, ...] = ()) -> pd.DataFrame:
+        """Return a DataFrame of nodes: allocatable and requested of each resource, and labels."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {}
+        for resource in resources or ("cpu", "memory"):
+            columns[f"{resource} allocatable"] = self.allocatable(resource)
+            columns[f"{resource} requested"] = self.requested(resource)
+        for key in labels:
+            columns[key] = self.label(key)
+        return pd.DataFrame(columns, index=pd.Index(self.nodes, name="node"))
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self._core)
+
+    def __repr__(self) -> str:
+        return repr(self._core)
