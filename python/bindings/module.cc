@@ -3,12 +3,17 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -72,6 +77,11 @@ class PythonProgress {
  public:
   explicit PythonProgress(py::object callback) : callback_(std::move(callback)) {}
 
+  // Says the last word; needs the GIL.
+  void Finish(std::size_t done, std::size_t total) const {
+    if (!callback_.is_none() && total != 0) callback_(done, total);
+  }
+
   Progress function() {
     return [this](std::size_t done, std::size_t total) {
       const auto now = std::chrono::steady_clock::now();
@@ -90,15 +100,63 @@ class PythonProgress {
 };
 
 // A cluster and the kinds of objects its files held that scheduling doesn't read.
-struct PyCluster {
-  Cluster cluster;
-  std::map<std::string, std::int64_t> ignored;
+//
+// While a scheduler places pods on it without the GIL, no other thread may look at it; its plugins
+// and progress callback may, but not change it. The fields below are guarded by the GIL.
+class PyCluster {
+ public:
+  explicit PyCluster(Cluster cluster = {}, std::map<std::string, std::int64_t> ignored = {})
+      : cluster_(std::move(cluster)), ignored_(std::move(ignored)) {}
+
+  const Snapshot& view() const {
+    if (scheduled_ && thread_ != std::this_thread::get_id()) {
+      Raise(exceptions().error, "another thread places pods on this cluster; give it a fork");
+    }
+    return cluster_.view();
+  }
+  // The current state, kept.
+  std::shared_ptr<const Snapshot> snapshot() const {
+    return std::make_shared<const Snapshot>(view());
+  }
+  Cluster& change() {
+    if (scheduled_) {
+      Raise(exceptions().error,
+            "pods are being placed on this cluster; it can be changed when that is done");
+    }
+    return cluster_;
+  }
+  PyCluster Fork() const { return PyCluster(Cluster(view()), ignored_); }
+  const std::map<std::string, std::int64_t>& ignored() const { return ignored_; }
+
+  // Keeps others away from a cluster while it is scheduled.
+  class Use {
+   public:
+    explicit Use(PyCluster& cluster) : cluster_(cluster), changed_(cluster.change()) {
+      cluster.scheduled_ = true;
+      cluster.thread_ = std::this_thread::get_id();
+    }
+    ~Use() { cluster_.scheduled_ = false; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+    Cluster& cluster() const { return changed_; }
+
+   private:
+    PyCluster& cluster_;
+    Cluster& changed_;
+  };
+
+ private:
+  Cluster cluster_;
+  std::map<std::string, std::int64_t> ignored_;
+  bool scheduled_ = false;
+  std::thread::id thread_;
 };
 
 PyCluster FromObjects(Result<api::ObjectList> objects) {
   if (!objects) Raise(objects.error());
   Unwrap(api::Normalize(*objects));
-  return {Unwrap(Cluster::FromObjects(*objects)), std::move(objects->ignored)};
+  return PyCluster(Unwrap(Cluster::FromObjects(*objects)), std::move(objects->ignored));
 }
 
 PodPtr FindPod(const Snapshot& snapshot, const std::string& full_name) {
@@ -116,7 +174,7 @@ PodPtr FindWaitingPod(const Snapshot& snapshot, const std::string& full_name) {
   return pod;
 }
 
-// A column as a read-only array that shares the snapshot's memory.
+// A vector as a read-only array that shares its memory; `owner` keeps it.
 template <typename T>
 py::array ReadOnly(const T* data, std::size_t size, const py::object& owner) {
   py::array_t<T> out({static_cast<py::ssize_t>(size)}, {sizeof(T)}, data, owner);
@@ -163,6 +221,25 @@ std::vector<std::optional<std::string>> LabelValues(const Snapshot& snapshot,
   return out;
 }
 
+const std::int64_t* AllocatableColumn(const Snapshot& snapshot, const std::string& resource) {
+  return snapshot.Allocatable(snapshot.dictionary().Resource(resource));
+}
+
+// Calls fn(column) with what the pods of each node take of a resource. Of "pods" each takes one.
+template <typename F>
+auto WithRequested(const Snapshot& snapshot, const std::string& resource, F&& fn) {
+  const ResourceId id = snapshot.dictionary().Resource(resource);
+  return id == kPods ? fn(snapshot.PodCount()) : fn(snapshot.Requested(id));
+}
+
+std::int64_t Allocatable(const Snapshot& snapshot, const std::string& resource, Row row) {
+  return AllocatableColumn(snapshot, resource)[row];
+}
+std::int64_t Requested(const Snapshot& snapshot, const std::string& resource, Row row) {
+  return WithRequested(snapshot, resource,
+                       [&](const auto* column) { return std::int64_t{column[row]}; });
+}
+
 std::map<std::string, std::int64_t> Requests(const PodView& view) {
   std::map<std::string, std::int64_t> out;
   for (const ResourceAmount& request : view.pod->requests) {
@@ -171,18 +248,39 @@ std::map<std::string, std::int64_t> Requests(const PodView& view) {
   return out;
 }
 
-// A diagnosis and the snapshot that its rows belong to.
+// A diagnosis and the snapshot that its rows belong to. The diagnosis has no rows when the cycle
+// never came to look at nodes.
 struct PyDiagnosis {
   std::shared_ptr<const Snapshot> snapshot;
   Diagnosis diagnosis;
+
+  const Status& StatusAt(Row row) const {
+    return diagnosis.pre_filter.ok() ? diagnosis.status(row) : diagnosis.pre_filter;
+  }
+  Row Feasible() const {
+    Row out = 0;
+    for (Row row = 0; row < diagnosis.size(); ++row) out += diagnosis.IsFeasible(row) ? 1 : 0;
+    return out;
+  }
+
+  // Upstream's sentence, which is made for pods that fit nowhere, with the number that do fit.
+  std::string Message() const {
+    if (diagnosis.size() != snapshot->size()) return "";
+    std::string out = diagnosis.Message();
+    const Row feasible = Feasible();
+    if (feasible == 0) return out;
+    out.replace(0, 1, std::to_string(feasible));
+    if (out.back() == ':') out.back() = '.';
+    return out;
+  }
 
   // (node, code, plugin, reasons) of every node, in name order; plugins and reasons of nodes that
   // passed are empty.
   py::list Table() const {
     py::list out;
+    if (diagnosis.size() != snapshot->size()) return out;
     for (const Row row : internal::ByName(*snapshot, AllRows(*snapshot))) {
-      const Status& status =
-          diagnosis.pre_filter.ok() ? diagnosis.status(row) : diagnosis.pre_filter;
+      const Status& status = StatusAt(row);
       out.append(py::make_tuple(snapshot->name(row), CodeName(status.code()), status.plugin(),
                                 status.reasons()));
     }
@@ -222,6 +320,7 @@ struct PyPlacement {
   std::string pod;
   std::string node;
   Status status;
+  std::chrono::nanoseconds took{0};
 };
 
 struct PyFit {
@@ -229,18 +328,32 @@ struct PyFit {
   std::shared_ptr<PyDiagnosis> diagnosis;
 };
 
+// TBB has as many threads as there are cores, and warns on standard error when asked for more: a
+// scheduler that wants them raises the limit, which is one of the process and never falls.
+void AllowThreads(int threads) {
+  static std::size_t allowed = static_cast<std::size_t>(tbb::info::default_concurrency());
+  static tbb::global_control* control = nullptr;
+  const auto wanted = static_cast<std::size_t>(std::max(threads, 0));
+  if (wanted <= allowed) return;
+  delete control;  // the lowest limit counts
+  control = new tbb::global_control(tbb::global_control::max_allowed_parallelism, wanted);
+  allowed = wanted;
+}
+
 // A scheduler and the Python plugins that it runs.
 class PyScheduler {
  public:
-  PyScheduler(const std::string& config, const std::string& config_name, const py::list& plugins,
-              int threads, std::uint32_t grain_rows, bool parallel_normalize, bool seeded,
-              std::uint64_t seed) {
+  PyScheduler(const std::optional<std::string>& config, const std::string& config_name,
+              const py::list& plugins, int threads, std::uint32_t grain_rows,
+              bool parallel_normalize, bool seeded, std::uint64_t seed) {
+    has_python_plugins_ = !plugins.empty();
     Registry registry = InTreeRegistry();
     for (const auto& plugin : plugins) {
-      Unwrap(registry.Add(DescribePythonPlugin(py::reinterpret_borrow<py::object>(plugin))));
+      Unwrap(registry.Add(
+          DescribePythonPlugin(py::reinterpret_borrow<py::object>(plugin), queue_view_)));
     }
     SchedulerConfig parsed;
-    if (!config.empty()) parsed = Unwrap(ParseConfig(config, registry, config_name));
+    if (config) parsed = Unwrap(ParseConfig(*config, registry, config_name));
     SchedulerOptions options;
     options.executor.threads = threads;
     options.executor.grain_rows = grain_rows;
@@ -248,21 +361,23 @@ class PyScheduler {
         parallel_normalize ? NormalizeMode::kParallel : NormalizeMode::kSynchronous;
     options.tie_break = seeded ? TieBreak::kSeeded : TieBreak::kFirst;
     options.seed = seed;
+    AllowThreads(threads);
     scheduler_ = Unwrap(Scheduler::Create(parsed, registry, options));
   }
 
   const std::vector<std::string>& profiles() const { return scheduler_->profile_names(); }
 
-  std::map<std::string, std::vector<std::pair<std::string, int>>> Plugins(
-      const std::string& profile) const {
+  // Point → [(plugin, weight)], in the order of a cycle.
+  py::dict Plugins(const std::string& profile) const {
     const Framework* framework = scheduler_->framework(profile);
     if (framework == nullptr) Raise(exceptions().error, "there is no profile \"" + profile + "\"");
-    std::map<std::string, std::vector<std::pair<std::string, int>>> out;
+    py::dict out;
     for (ExtensionPoint point : AllPoints()) {
-      auto& list = out[std::string(PointName(point))];
+      py::list list;
       for (const PluginRef& ref : framework->profile().at(point)) {
-        list.emplace_back(ref.name, ref.weight);
+        list.append(py::make_tuple(ref.name, ref.weight));
       }
+      out[py::str(PointName(point))] = list;
     }
     return out;
   }
@@ -276,13 +391,15 @@ class PyScheduler {
   }
 
   std::shared_ptr<PyExplanation> Explain(const PyCluster& cluster, const std::string& name) {
-    const PodPtr pod = FindWaitingPod(cluster.cluster.view(), name);
+    const PodPtr pod = FindWaitingPod(cluster.view(), name);
     auto out = std::make_shared<PyExplanation>();
+    out->snapshot = cluster.snapshot();
+    const Run run(*this, out->snapshot);
     {
       py::gil_scoped_release release;
-      out->snapshot = std::make_shared<const Snapshot>(cluster.cluster.snapshot());
       out->explanation = scheduler_->Explain(*out->snapshot, pod);
     }
+    RaiseOnFault(out->explanation.pre_enqueue);
     RaiseOnFault(out->explanation.score_status);
     RaiseOnFault(out->explanation.diagnosis.pre_filter);
     for (Row row = 0; row < out->explanation.diagnosis.size(); ++row) {
@@ -297,22 +414,25 @@ class PyScheduler {
 
   // The explanations of all waiting pods in the form of the recorded answers, as JSON text.
   std::string ExplainJson(const PyCluster& cluster, int indent) {
+    const std::shared_ptr<const Snapshot> snapshot = cluster.snapshot();
+    const Run run(*this, snapshot);
     py::gil_scoped_release release;
-    const Snapshot snapshot = cluster.cluster.snapshot();
     Value::List out;
-    for (const PodPtr& pod : snapshot.Pending()) {
+    for (const PodPtr& pod : snapshot->Pending()) {
       if (pod->terminating) continue;
-      out.push_back(ToValue(scheduler_->Explain(snapshot, pod), snapshot));
+      out.push_back(ToValue(scheduler_->Explain(*snapshot, pod), *snapshot));
     }
     return ToJson(std::move(out), indent);
   }
 
   PyPlacement Schedule(const PyCluster& cluster, const std::string& name) {
-    const PodPtr pod = FindWaitingPod(cluster.cluster.view(), name);
+    const PodPtr pod = FindWaitingPod(cluster.view(), name);
+    const std::shared_ptr<const Snapshot> snapshot = cluster.snapshot();
+    const Run run(*this, snapshot);
     PyPlacement out{pod->FullName(), "", scheduler_->Admit(*pod)};
     if (out.status.ok()) {
       py::gil_scoped_release release;
-      ScheduleResult result = scheduler_->Schedule(cluster.cluster.view(), *pod);
+      ScheduleResult result = scheduler_->Schedule(*snapshot, *pod);
       out.node = std::move(result.node);
       out.status = std::move(result.status);
     }
@@ -321,59 +441,57 @@ class PyScheduler {
   }
 
   PyPlacement ScheduleOne(PyCluster& cluster, const std::string& name) {
-    const PodPtr pod = FindWaitingPod(cluster.cluster.view(), name);
-    PyPlacement out{pod->FullName(), "", scheduler_->Admit(*pod)};
-    if (out.status.ok()) {
+    const PodPtr pod = FindWaitingPod(cluster.view(), name);
+    const Run run(*this, cluster);
+    const PyCluster::Use use(cluster);
+    PyPlacement out;
+    {
       py::gil_scoped_release release;
-      ScheduleResult result = scheduler_->ScheduleOne(cluster.cluster, *pod);
-      out.node = std::move(result.node);
-      out.status = std::move(result.status);
+      out = Attempt(use.cluster(), *pod);
     }
     RaiseOnFault(out.status);
     return out;
   }
 
+  // Ends at the first pod for which a plugin fails.
   std::vector<PyPlacement> Place(PyCluster& cluster, const py::object& callback) {
     PythonProgress progress(callback);
+    const Run run(*this, cluster);
+    const PyCluster::Use use(cluster);
     std::vector<PyPlacement> out;
     {
       py::gil_scoped_release release;
-      for (Placement& placement : scheduler_->Place(cluster.cluster, progress.function())) {
-        out.push_back(
-            {placement.pod->FullName(), std::move(placement.node), std::move(placement.status)});
+      const Progress poll = progress.function();
+      const std::vector<QueuedPodInfo> queue = scheduler_->Queue(use.cluster().view());
+      out.reserve(queue.size());
+      for (const QueuedPodInfo& queued : queue) {
+        poll(out.size(), queue.size());
+        out.push_back(Attempt(use.cluster(), *queued.pod));
+        if (out.back().status.code() == Code::kError) break;
       }
     }
-    for (const PyPlacement& placement : out) RaiseOnFault(placement.status);
+    if (!out.empty()) RaiseOnFault(out.back().status);
+    progress.Finish(out.size(), out.size());
     return out;
   }
 
   // The time of each attempt, for performance work: (pod, node, nanoseconds).
-  std::vector<std::tuple<std::string, std::string, std::int64_t>> PlaceTimed(PyCluster& cluster) {
-    PythonProgress interrupt{py::none()};
-    Progress poll = interrupt.function();
-    std::vector<std::tuple<std::string, std::string, std::int64_t>> out;
-    py::gil_scoped_release release;
-    const auto queue = scheduler_->Queue(cluster.cluster.view());
-    for (const QueuedPodInfo& queued : queue) {
-      poll(out.size(), queue.size());
-      const auto start = std::chrono::steady_clock::now();
-      std::string node;
-      if (scheduler_->Admit(*queued.pod).ok()) {
-        node = scheduler_->ScheduleOne(cluster.cluster, *queued.pod).node;
-      }
-      const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
-      out.emplace_back(queued.pod->FullName(), std::move(node), took.count());
+  py::list PlaceTimed(PyCluster& cluster) {
+    py::list out;
+    for (const PyPlacement& placement : Place(cluster, py::none())) {
+      out.append(py::make_tuple(placement.pod, placement.node, placement.took.count()));
     }
     return out;
   }
 
-  PyFit Fit(const PyCluster& cluster, const std::string& pod_text, const std::string& pod_name,
-            std::int64_t limit, const py::object& callback) {
+  // Without a text, `pod_name` names a pod of the cluster.
+  PyFit Fit(const PyCluster& cluster, const std::optional<std::string>& pod_text,
+            const std::string& pod_name, std::int64_t limit, const py::object& callback) {
     api::Pod pod;
-    if (pod_text.empty()) {
-      pod = *FindPod(cluster.cluster.view(), pod_name)->pod;
+    if (!pod_text) {
+      pod = *FindPod(cluster.view(), pod_name)->pod;
     } else {
-      api::ObjectList objects = Unwrap(api::ParseObjects(pod_text, pod_name));
+      api::ObjectList objects = Unwrap(api::ParseObjects(*pod_text, pod_name));
       if (objects.pods.size() != 1) {
         Raise(exceptions().error,
               pod_name + ": expected one Pod, got " + std::to_string(objects.pods.size()));
@@ -382,7 +500,8 @@ class PyScheduler {
     }
     PythonProgress progress(callback);
     PyFit out;
-    const auto snapshot = std::make_shared<const Snapshot>(cluster.cluster.snapshot());
+    const std::shared_ptr<const Snapshot> snapshot = cluster.snapshot();
+    const Run run(*this, snapshot);
     std::optional<Result<FitResult>> result;
     {
       py::gil_scoped_release release;
@@ -393,10 +512,51 @@ class PyScheduler {
     if (out.result.diagnosis) {
       out.diagnosis = std::make_shared<PyDiagnosis>(PyDiagnosis{snapshot, *out.result.diagnosis});
     }
+    progress.Finish(static_cast<std::size_t>(out.result.count), static_cast<std::size_t>(limit));
     return out;
   }
 
  private:
+  // One call at a time: the plugins' buffers belong to one cycle. Needs the GIL.
+  class Run {
+   public:
+    Run(PyScheduler& scheduler, std::shared_ptr<const Snapshot> snapshot) : scheduler_(scheduler) {
+      if (scheduler.runs_) {
+        Raise(exceptions().error, "this Scheduler is in the middle of a call; use another one");
+      }
+      scheduler.runs_ = true;
+      scheduler.queue_view_->snapshot = std::move(snapshot);
+    }
+    // A snapshot that is kept while the cluster changes costs a copy of each column.
+    Run(PyScheduler& scheduler, const PyCluster& cluster)
+        : Run(scheduler, scheduler.has_python_plugins_ ? cluster.snapshot() : nullptr) {}
+    ~Run() {
+      scheduler_.queue_view_->snapshot = nullptr;
+      scheduler_.runs_ = false;
+    }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+   private:
+    PyScheduler& scheduler_;
+  };
+
+  PyPlacement Attempt(Cluster& cluster, const PodInfo& pod) {
+    PyPlacement out{pod.FullName(), "", {}};
+    const auto start = std::chrono::steady_clock::now();
+    out.status = scheduler_->Admit(pod);
+    if (out.status.ok()) {
+      ScheduleResult result = scheduler_->ScheduleOne(cluster, pod);
+      out.node = std::move(result.node);
+      out.status = std::move(result.status);
+    }
+    out.took = std::chrono::steady_clock::now() - start;
+    return out;
+  }
+
+  std::shared_ptr<QueueView> queue_view_ = std::make_shared<QueueView>();
+  bool has_python_plugins_ = false;
+  bool runs_ = false;
   std::unique_ptr<Scheduler> scheduler_;
 };
 
@@ -429,13 +589,18 @@ py::list DescribePlugins(const Registry& registry) {
 }
 
 void BindStatus(py::module_& m) {
-  py::class_<Status>(m, "Status")
-      .def_property_readonly("code", [](const Status& s) { return CodeName(s.code()); })
-      .def_property_readonly("plugin", &Status::plugin)
-      .def_property_readonly("reasons", &Status::reasons)
-      .def_property_readonly("message", &Status::message)
+  py::class_<Status>(m, "Status",
+                     "What a plugin said of a pod or a node; true if that was Success.")
+      .def_property_readonly(
+          "code", [](const Status& s) { return CodeName(s.code()); },
+          "Success, Unschedulable, UnschedulableAndUnresolvable, Error, …, in kube-scheduler's "
+          "spelling.")
+      .def_property_readonly("plugin", &Status::plugin, "The plugin that said so, or \"\".")
+      .def_property_readonly("reasons", &Status::reasons, "The reasons, each a sentence.")
+      .def_property_readonly("message", &Status::message, "The reasons in one line.")
       .def("__bool__", &Status::ok)
-      .def("__eq__", [](const Status& a, const Status& b) { return a == b; })
+      .def(
+          "__eq__", [](const Status& a, const Status& b) { return a == b; }, py::is_operator())
       .def("__hash__", [](const Status& s) { return std::hash<std::string>()(s.message()); })
       .def("__repr__", [](const Status& s) {
         std::string out = "<Status " + std::string(CodeName(s.code()));
@@ -445,18 +610,35 @@ void BindStatus(py::module_& m) {
 }
 
 void BindQuantity(py::module_& m) {
-  py::class_<Quantity>(m, "Quantity")
+  py::class_<Quantity>(
+      m, "Quantity",
+      "An exact amount of a resource as Kubernetes writes it: \"500m\", \"1.5Gi\", "
+      "\"12e6\". Quantities compare and hash by amount.")
       .def(py::init([](const std::string& text) { return Unwrap(Quantity::Parse(text)); }),
            py::arg("text"))
-      .def_property_readonly("value", &Quantity::Value)
-      .def_property_readonly("milli_value", &Quantity::MilliValue)
+      .def_property_readonly("value", &Quantity::Value,
+                             "The amount in whole units, rounded up, or None if it doesn't fit "
+                             "into 64 bits.")
+      .def_property_readonly("milli_value", &Quantity::MilliValue,
+                             "The amount in thousandths, rounded up, or None if it doesn't fit "
+                             "into 64 bits.")
       .def("__str__", &Quantity::ToString)
       .def("__repr__", [](const Quantity& q) { return "Quantity('" + q.ToString() + "')"; })
-      .def("__eq__", [](const Quantity& a, const Quantity& b) { return a == b; })
-      .def("__lt__", [](const Quantity& a, const Quantity& b) { return a < b; })
-      .def("__le__", [](const Quantity& a, const Quantity& b) { return a <= b; })
+      .def(
+          "__eq__", [](const Quantity& a, const Quantity& b) { return a == b; }, py::is_operator())
+      .def(
+          "__lt__", [](const Quantity& a, const Quantity& b) { return a < b; }, py::is_operator())
+      .def(
+          "__le__", [](const Quantity& a, const Quantity& b) { return a <= b; }, py::is_operator())
       .def("__hash__",
            [](const Quantity& q) { return std::hash<std::int64_t>()(q.Value().value_or(0)); });
+}
+
+// A debugger or a notebook shows objects that plugins kept, too: no error for those.
+template <typename View, typename F>
+std::string Describe(const View& view, const char* type, F&& text) {
+  if (*view.cycle == nullptr) return "<" + std::string(type) + " of an earlier call>";
+  return "<" + std::string(type) + " " + text() + ">";
 }
 
 void BindViews(py::module_& m) {
@@ -467,112 +649,164 @@ void BindViews(py::module_& m) {
       PyErr_SetString(exceptions().error.ptr(), stale.what());
     }
   });
-  py::class_<PodView>(m, "Pod")
-      .def_property_readonly("name", [](const PodView& v) { return v.pod->pod->metadata.name; })
-      .def_property_readonly("namespace", [](const PodView& v) { return v.pod->pod->metadata.ns; })
-      .def_property_readonly("full_name", [](const PodView& v) { return v.pod->FullName(); })
-      .def_property_readonly("labels", [](const PodView& v) { return v.pod->pod->metadata.labels; })
-      .def_property_readonly("annotations",
-                             [](const PodView& v) { return v.pod->pod->metadata.annotations; })
-      .def_property_readonly("priority", [](const PodView& v) { return v.pod->priority; })
-      .def_property_readonly("scheduler_name",
-                             [](const PodView& v) { return v.pod->pod->spec.scheduler_name; })
-      .def_property_readonly("requests", &Requests)
-      .def("request", &PodView::Request, py::arg("resource"))
-      .def("__repr__", [](const PodView& v) { return "<Pod " + v.pod->FullName() + ">"; });
-  py::class_<CycleView>(m, "Cycle")
-      .def_property_readonly("pod",
-                             [](const CycleView& v) {
-                               const Cycle& cycle = Get(v.cycle);
-                               return PodView{std::make_shared<const PodInfo>(cycle.pod),
-                                              std::make_shared<const Snapshot>(cycle.snapshot)};
-                             })
-      .def_property_readonly("nodes", [](const CycleView& v) {
-        return NodesView{v.cycle, AllRows(Get(v.cycle).snapshot)};
-      });
-  py::class_<NodeView>(m, "Node")
-      .def_property_readonly("name", [](const NodeView& v) { return v.snapshot().name(v.row); })
+  py::class_<PodView>(m, "Pod", "A pod, as it was when this object was made.")
       .def_property_readonly(
-          "labels", [](const NodeView& v) { return v.snapshot().node(v.row).metadata.labels; })
+          "name", [](const PodView& v) { return v.pod->pod->metadata.name; }, "Its name.")
+      .def_property_readonly(
+          "namespace", [](const PodView& v) { return v.pod->pod->metadata.ns; }, "Its namespace.")
+      .def_property_readonly(
+          "full_name", [](const PodView& v) { return v.pod->FullName(); }, "\"namespace/name\".")
+      .def_property_readonly(
+          "labels", [](const PodView& v) { return v.pod->pod->metadata.labels; },
+          "Its labels, a new dict.")
+      .def_property_readonly(
+          "annotations", [](const PodView& v) { return v.pod->pod->metadata.annotations; },
+          "Its annotations, a new dict.")
+      .def_property_readonly(
+          "priority", [](const PodView& v) { return v.pod->priority; },
+          "Its priority; higher ones are scheduled first.")
+      .def_property_readonly(
+          "scheduler_name", [](const PodView& v) { return v.pod->pod->spec.scheduler_name; },
+          "The profile that it asks for.")
+      .def_property_readonly("requests", &Requests,
+                             "What it takes from a node, by resource: thousandths of a core for "
+                             "cpu, bytes for memory, units for devices.")
+      .def("request", &PodView::Request, py::arg("resource"),
+           "Return what it takes of one resource, 0 if it doesn't ask for it; units as in "
+           "`requests`.")
+      .def("__repr__", [](const PodView& v) { return "<Pod " + v.pod->FullName() + ">"; });
+  py::class_<CycleView>(m, "Cycle",
+                        "The attempt to place one pod, as plugins see it; valid while the plugin "
+                        "is called.")
+      .def_property_readonly(
+          "pod",
+          [](const CycleView& v) {
+            const Cycle& cycle = Get(v.cycle);
+            return PodView{std::make_shared<const PodInfo>(cycle.pod),
+                           std::make_shared<const Snapshot>(cycle.snapshot)};
+          },
+          "The pod to be placed; it may be kept.")
+      .def_property_readonly(
+          "nodes",
+          [](const CycleView& v) {
+            return NodesView{v.cycle, AllRows(Get(v.cycle).snapshot)};
+          },
+          "All nodes of the cluster, whether the pod fits or not.")
+      .def("__repr__", [](const CycleView& v) {
+        return Describe(v, "Cycle", [&] { return "for " + Get(v.cycle).pod.FullName(); });
+      });
+  py::class_<NodeView>(m, "Node", "One node, as plugins see it; valid while the plugin is called.")
+      .def_property_readonly(
+          "name", [](const NodeView& v) { return v.snapshot().name(v.row); }, "Its name.")
+      .def_property_readonly(
+          "labels", [](const NodeView& v) { return v.snapshot().node(v.row).metadata.labels; },
+          "Its labels, a new dict.")
       .def_property_readonly(
           "annotations",
-          [](const NodeView& v) { return v.snapshot().node(v.row).metadata.annotations; })
-      .def_property_readonly("pods",
-                             [](const NodeView& v) {
-                               std::vector<std::string> out;
-                               for (const PodPtr& pod : v.snapshot().pods(v.row)) {
-                                 out.push_back(pod->FullName());
-                               }
-                               std::sort(out.begin(), out.end());
-                               return out;
-                             })
-      .def(
-          "allocatable",
-          [](const NodeView& v, const std::string& r) {
-            return NodeInfo(v.snapshot(), v.row).allocatable(r);
-          },
-          py::arg("resource"))
-      .def(
-          "requested",
-          [](const NodeView& v, const std::string& r) {
-            return NodeInfo(v.snapshot(), v.row).requested(r);
-          },
-          py::arg("resource"))
-      .def(
-          "free",
-          [](const NodeView& v, const std::string& r) {
-            const NodeInfo node(v.snapshot(), v.row);
-            return node.allocatable(r) - node.requested(r);
-          },
-          py::arg("resource"))
-      .def("__repr__", [](const NodeView& v) { return "<Node " + v.snapshot().name(v.row) + ">"; });
-  py::class_<NodesView>(m, "Nodes")
-      .def("__len__", [](const NodesView& v) { return v.rows.size(); })
-      .def("__getitem__",
-           [](const NodesView& v, std::ptrdiff_t i) {
-             const auto size = static_cast<std::ptrdiff_t>(v.rows.size());
-             if (i < 0) i += size;
-             if (i < 0 || i >= size) throw py::index_error("no such node");
-             return NodeView{v.cycle, v.rows[static_cast<std::size_t>(i)]};
-           })
-      .def_property_readonly("names",
-                             [](const NodesView& v) { return NodeNames(v.snapshot(), v.rows); })
-      .def(
-          "allocatable",
-          [](const NodesView& v, const std::string& r) {
-            return v.Gather(v.snapshot().Allocatable(v.snapshot().dictionary().Resource(r)));
-          },
-          py::arg("resource"))
-      .def(
-          "requested",
-          [](const NodesView& v, const std::string& r) {
-            return v.Gather(v.snapshot().Requested(v.snapshot().dictionary().Resource(r)));
-          },
-          py::arg("resource"))
-      .def(
-          "free",
-          [](const NodesView& v, const std::string& r) {
-            const ResourceId id = v.snapshot().dictionary().Resource(r);
-            const std::int64_t* allocatable = v.snapshot().Allocatable(id);
-            const std::int64_t* requested = v.snapshot().Requested(id);
-            py::array_t<std::int64_t> out(static_cast<py::ssize_t>(v.rows.size()));
-            std::int64_t* data = out.mutable_data();
-            for (std::size_t i = 0; i < v.rows.size(); ++i) {
-              data[i] = allocatable[v.rows[i]] - requested[v.rows[i]];
-            }
+          [](const NodeView& v) { return v.snapshot().node(v.row).metadata.annotations; },
+          "Its annotations, a new dict.")
+      .def_property_readonly(
+          "pods",
+          [](const NodeView& v) {
+            std::vector<std::string> out;
+            for (const PodPtr& pod : v.snapshot().pods(v.row)) out.push_back(pod->FullName());
+            std::sort(out.begin(), out.end());
             return out;
           },
-          py::arg("resource"))
-      .def_property_readonly("pod_count",
-                             [](const NodesView& v) { return v.Gather(v.snapshot().PodCount()); })
+          "The pods on it (\"namespace/name\"), by name.")
+      .def(
+          "allocatable",
+          [](const NodeView& v, const std::string& r) {
+            return Allocatable(v.snapshot(), r, v.row);
+          },
+          py::arg("resource"),
+          "Return what it offers of a resource: thousandths of a core for cpu, bytes for memory, "
+          "units for devices.")
+      .def(
+          "requested",
+          [](const NodeView& v, const std::string& r) { return Requested(v.snapshot(), r, v.row); },
+          py::arg("resource"),
+          "Return what its pods take of a resource; units as in `allocatable`.")
+      .def(
+          "free",
+          [](const NodeView& v, const std::string& r) {
+            return Allocatable(v.snapshot(), r, v.row) - Requested(v.snapshot(), r, v.row);
+          },
+          py::arg("resource"),
+          "Return allocatable minus requested of a resource; units as in `allocatable`.")
+      .def("__repr__", [](const NodeView& v) {
+        return Describe(v, "Node", [&] { return v.snapshot().name(v.row); });
+      });
+  py::class_<NodesView>(m, "Nodes",
+                        "Some nodes as columns, in row order, as plugins see them; valid while the "
+                        "plugin is called. The arrays may be kept.")
+      .def("__len__", [](const NodesView& v) { return v.rows.size(); })
+      .def(
+          "__getitem__",
+          [](const NodesView& v, std::ptrdiff_t i) {
+            const auto size = static_cast<std::ptrdiff_t>(v.rows.size());
+            if (i < 0) i += size;
+            if (i < 0 || i >= size)
+              throw py::index_error("there are " + std::to_string(size) + " nodes");
+            return NodeView{v.cycle, v.rows[static_cast<std::size_t>(i)]};
+          },
+          py::arg("index"))
+      .def("__iter__",
+           [](const NodesView& v) {
+             py::list out;
+             for (const Row row : v.rows) out.append(NodeView{v.cycle, row});
+             return py::iter(out);
+           })
+      .def_property_readonly(
+          "names", [](const NodesView& v) { return NodeNames(v.snapshot(), v.rows); },
+          "The names, one a node.")
+      .def(
+          "allocatable",
+          [](const NodesView& v, const std::string& r) {
+            const std::int64_t* column = AllocatableColumn(v.snapshot(), r);
+            return v.Column([&](Row row) { return column[row]; });
+          },
+          py::arg("resource"),
+          "Return what each node offers of a resource: a new int64 array, shape (nodes,); "
+          "thousandths of a core for cpu, bytes for memory, units for devices.")
+      .def(
+          "requested",
+          [](const NodesView& v, const std::string& r) {
+            return WithRequested(v.snapshot(), r, [&](const auto* column) {
+              return v.Column([&](Row row) { return column[row]; });
+            });
+          },
+          py::arg("resource"),
+          "Return what the pods of each node take of a resource: a new int64 array, shape "
+          "(nodes,); units as in `allocatable`.")
+      .def(
+          "free",
+          [](const NodesView& v, const std::string& r) {
+            const std::int64_t* offered = AllocatableColumn(v.snapshot(), r);
+            return WithRequested(v.snapshot(), r, [&](const auto* taken) {
+              return v.Column([&](Row row) { return offered[row] - taken[row]; });
+            });
+          },
+          py::arg("resource"),
+          "Return allocatable minus requested of a resource: a new int64 array, shape (nodes,); "
+          "units as in `allocatable`.")
+      .def_property_readonly(
+          "pod_count",
+          [](const NodesView& v) {
+            const std::int32_t* column = v.snapshot().PodCount();
+            return v.Column([&](Row row) { return std::int64_t{column[row]}; });
+          },
+          "How many pods each node has: a new int64 array, shape (nodes,).")
       .def(
           "label",
           [](const NodesView& v, const std::string& key) {
             return LabelValues(v.snapshot(), v.rows, key);
           },
-          py::arg("key"))
-      .def("__repr__",
-           [](const NodesView& v) { return "<" + std::to_string(v.rows.size()) + " Nodes>"; });
+          py::arg("key"), "Return each node's value of a label, None where it has none.")
+      .def("__repr__", [](const NodesView& v) {
+        if (*v.cycle == nullptr) return std::string("<Nodes of an earlier call>");
+        return "<" + std::to_string(v.rows.size()) + " Nodes>";
+      });
 }
 
 void BindCluster(py::module_& m) {
@@ -591,43 +825,39 @@ void BindCluster(py::module_& m) {
                   [](const std::string& text, const std::string& name) {
                     return FromObjects(api::ParseObjects(text, name));
                   })
-      .def("fork",
-           [](const PyCluster& c) {
-             return PyCluster{c.cluster.Fork(), c.ignored};
-           })
+      .def("fork", &PyCluster::Fork)
       .def("_apply",
            [](PyCluster& c, const std::string& text, const std::string& name) {
              api::ObjectList objects = Unwrap(api::ParseObjects(text, name));
-             Unwrap(c.cluster.Apply(objects));
+             Unwrap(c.change().Apply(objects));
            })
       .def(
           "delete_node",
-          [](PyCluster& c, const std::string& name) { Unwrap(c.cluster.DeleteNode(name)); },
+          [](PyCluster& c, const std::string& name) { Unwrap(c.change().DeleteNode(name)); },
           py::arg("name"))
       .def(
           "delete_pod",
           [](PyCluster& c, const std::string& name) {
-            const PodPtr pod = FindPod(c.cluster.view(), name);
-            Unwrap(c.cluster.DeletePod(pod->pod->metadata.ns, pod->pod->metadata.name));
+            const PodPtr pod = FindPod(c.view(), name);
+            Unwrap(c.change().DeletePod(pod->pod->metadata.ns, pod->pod->metadata.name));
           },
           py::arg("name"))
       .def(
           "bind",
           [](PyCluster& c, const std::string& name, const std::string& node) {
-            const PodPtr pod = FindWaitingPod(c.cluster.view(), name);
-            const auto row = c.cluster.view().Find(node);
+            const PodPtr pod = FindWaitingPod(c.view(), name);
+            const auto row = c.view().Find(node);
             if (!row) Raise(exceptions().error, "there is no Node " + node);
-            Unwrap(c.cluster.AssumePod(*pod, *row));
-            Unwrap(c.cluster.FinishBinding(*pod));
+            Unwrap(c.change().AssumePod(*pod, *row));
+            Unwrap(c.change().FinishBinding(*pod));
           },
           py::arg("pod"), py::arg("node"))
       .def_property_readonly(
-          "nodes",
-          [](const PyCluster& c) { return NodeNames(c.cluster.view(), AllRows(c.cluster.view())); })
+          "nodes", [](const PyCluster& c) { return NodeNames(c.view(), AllRows(c.view())); })
       .def_property_readonly("pending",
                              [](const PyCluster& c) {
                                std::vector<std::string> out;
-                               for (const PodPtr& pod : c.cluster.view().Pending()) {
+                               for (const PodPtr& pod : c.view().Pending()) {
                                  if (!pod->terminating) out.push_back(pod->FullName());
                                }
                                return out;
@@ -635,32 +865,31 @@ void BindCluster(py::module_& m) {
       .def_property_readonly("deleting",
                              [](const PyCluster& c) {
                                std::vector<std::string> out;
-                               for (const PodPtr& pod : c.cluster.view().Pending()) {
+                               for (const PodPtr& pod : c.view().Pending()) {
                                  if (pod->terminating) out.push_back(pod->FullName());
                                }
                                return out;
                              })
-      .def_property_readonly("pod_count",
-                             [](const PyCluster& c) { return c.cluster.view().PodTotal(); })
+      .def_property_readonly("pod_count", [](const PyCluster& c) { return c.view().PodTotal(); })
       .def_property_readonly("orphan_count",
-                             [](const PyCluster& c) { return c.cluster.view().OrphanTotal(); })
-      .def_property_readonly("ignored", [](const PyCluster& c) { return c.ignored; })
+                             [](const PyCluster& c) { return c.view().OrphanTotal(); })
+      .def_property_readonly("ignored", &PyCluster::ignored)
       .def(
           "node_of",
           [](const PyCluster& c, const std::string& name) -> std::optional<std::string> {
-            const PodPtr pod = FindPod(c.cluster.view(), name);
-            const auto row = c.cluster.view().RowOf(pod->pod->metadata.ns, pod->pod->metadata.name);
+            const PodPtr pod = FindPod(c.view(), name);
+            const auto row = c.view().RowOf(pod->pod->metadata.ns, pod->pod->metadata.name);
             if (!row) return std::nullopt;
-            return c.cluster.view().name(*row);
+            return c.view().name(*row);
           },
           py::arg("pod"))
       .def(
           "pods_on",
           [](const PyCluster& c, const std::string& node) {
-            const auto row = c.cluster.view().Find(node);
+            const auto row = c.view().Find(node);
             if (!row) Raise(exceptions().error, "there is no Node " + node);
             std::vector<std::string> out;
-            for (const PodPtr& pod : c.cluster.view().pods(*row)) out.push_back(pod->FullName());
+            for (const PodPtr& pod : c.view().pods(*row)) out.push_back(pod->FullName());
             std::sort(out.begin(), out.end());
             return out;
           },
@@ -668,35 +897,35 @@ void BindCluster(py::module_& m) {
       .def(
           "pod",
           [](const PyCluster& c, const std::string& name) {
-            return PodView{FindPod(c.cluster.view(), name),
-                           std::make_shared<const Snapshot>(c.cluster.snapshot())};
+            return PodView{FindPod(c.view(), name), c.snapshot()};
           },
           py::arg("name"))
       .def(
           "allocatable",
           [](const PyCluster& c, const std::string& r) {
-            const Snapshot& s = c.cluster.view();
-            return py::array_t<std::int64_t>(s.size(), s.Allocatable(s.dictionary().Resource(r)));
+            return py::array_t<std::int64_t>(c.view().size(), AllocatableColumn(c.view(), r));
           },
           py::arg("resource"))
       .def(
           "requested",
           [](const PyCluster& c, const std::string& r) {
-            const Snapshot& s = c.cluster.view();
-            return py::array_t<std::int64_t>(s.size(), s.Requested(s.dictionary().Resource(r)));
+            py::array_t<std::int64_t> out(c.view().size());
+            WithRequested(c.view(), r, [&](const auto* column) {
+              std::copy_n(column, c.view().size(), out.mutable_data());
+            });
+            return out;
           },
           py::arg("resource"))
       .def(
           "label",
           [](const PyCluster& c, const std::string& key) {
-            return LabelValues(c.cluster.view(), AllRows(c.cluster.view()), key);
+            return LabelValues(c.view(), AllRows(c.view()), key);
           },
           py::arg("key"))
-      .def_property_readonly("generation",
-                             [](const PyCluster& c) { return c.cluster.view().generation(); })
-      .def("__len__", [](const PyCluster& c) { return c.cluster.view().size(); })
+      .def_property_readonly("generation", [](const PyCluster& c) { return c.view().generation(); })
+      .def("__len__", [](const PyCluster& c) { return c.view().size(); })
       .def("__repr__", [](const PyCluster& c) {
-        const Snapshot& s = c.cluster.view();
+        const Snapshot& s = c.view();
         return "<Cluster of " + std::to_string(s.size()) + " nodes, " +
                std::to_string(s.PodTotal()) + " pods, " + std::to_string(s.Pending().size()) +
                " waiting>";
@@ -704,122 +933,182 @@ void BindCluster(py::module_& m) {
 }
 
 void BindResults(py::module_& m) {
-  py::class_<PyDiagnosis, std::shared_ptr<PyDiagnosis>>(m, "Diagnosis")
-      .def_property_readonly("message", [](const PyDiagnosis& d) { return d.diagnosis.Message(); })
-      .def_property_readonly("reasons", [](const PyDiagnosis& d) { return d.diagnosis.Reasons(); })
+  py::class_<PyDiagnosis, std::shared_ptr<PyDiagnosis>>(
+      m, "Diagnosis", "Which plugin rejected which node, and why, for one pod.")
+      .def_property_readonly("message", &PyDiagnosis::Message,
+                             "The sentence of kube-scheduler's event, \"0/5 nodes are available: "
+                             "…\"; \"\" when no node was looked at.")
       .def_property_readonly(
-          "plugins", [](const PyDiagnosis& d) { return d.diagnosis.UnschedulablePlugins(); })
-      .def("table", &PyDiagnosis::Table)
-      .def("to_pandas",
-           [](const PyDiagnosis& d) {
-             const py::object frame = py::module_::import("pandas").attr("DataFrame")(
-                 d.Table(), py::arg("columns") =
-                                std::vector<std::string>{"node", "code", "plugin", "reasons"});
-             return frame.attr("set_index")("node");
-           })
+          "reasons", [](const PyDiagnosis& d) { return d.diagnosis.Reasons(); },
+          "(reason, how many nodes), most frequent first.")
+      .def_property_readonly(
+          "plugins", [](const PyDiagnosis& d) { return d.diagnosis.UnschedulablePlugins(); },
+          "The plugins that rejected the pod or a node.")
+      .def("table", &PyDiagnosis::Table,
+           "Return (node, code, plugin, reasons) of every node, by name; code is Success where the "
+           "pod fits. Empty when no node was looked at.")
+      .def(
+          "to_pandas",
+          [](const PyDiagnosis& d) {
+            const py::object frame = py::module_::import("pandas").attr("DataFrame")(
+                d.Table(),
+                py::arg("columns") = std::vector<std::string>{"node", "code", "plugin", "reasons"});
+            return frame.attr("set_index")("node");
+          },
+          "Return the table as a DataFrame with columns code, plugin and reasons; needs pandas.")
       .def(
           "status",
           [](const PyDiagnosis& d, const std::string& node) {
             const auto row = d.snapshot->Find(node);
             if (!row) Raise(exceptions().error, "there is no Node " + node);
-            return d.diagnosis.pre_filter.ok() ? d.diagnosis.status(*row) : d.diagnosis.pre_filter;
+            if (d.diagnosis.size() != d.snapshot->size()) {
+              Raise(exceptions().error, "no node was looked at, so there is no status of " + node);
+            }
+            return d.StatusAt(*row);
           },
-          py::arg("node"))
-      .def("__repr__",
-           [](const PyDiagnosis& d) { return "<Diagnosis " + d.diagnosis.Message() + ">"; });
-  py::class_<PyScores, std::shared_ptr<PyScores>>(m, "Scores")
-      .def_property_readonly("plugins", [](const PyScores& s) { return s.matrix.plugins; })
-      .def_property_readonly("weights",
-                             [](py::object self) {
-                               const auto& s = self.cast<const PyScores&>();
-                               return ReadOnly(s.matrix.weights.data(), s.matrix.weights.size(),
-                                               self);
-                             })
+          py::arg("node"), "Return the status that a node was rejected with, Success if it fits.")
+      .def("__repr__", [](const PyDiagnosis& d) {
+        const std::string message = d.Message();
+        return "<Diagnosis: " + (message.empty() ? "no node was looked at" : message) + ">";
+      });
+  py::class_<PyScores, std::shared_ptr<PyScores>>(
+      m, "Scores",
+      "The scores of the nodes that a pod fits on: int64 arrays of shape (plugins, nodes), which "
+      "are read-only and share the memory of this object.")
       .def_property_readonly(
-          "nodes", [](const PyScores& s) { return NodeNames(*s.snapshot, s.matrix.rows); })
+          "plugins", [](const PyScores& s) { return s.matrix.plugins; },
+          "The names of the rows: the plugins that scored.")
+      .def_property_readonly(
+          "weights",
+          [](const py::object& self) {
+            const auto& s = self.cast<const PyScores&>();
+            return ReadOnly(s.matrix.weights.data(), s.matrix.weights.size(), self);
+          },
+          "The weight of each plugin, shape (plugins,).")
+      .def_property_readonly(
+          "nodes", [](const PyScores& s) { return NodeNames(*s.snapshot, s.matrix.rows); },
+          "The names of the columns: the nodes that fit, in the cluster's order.")
       .def_property_readonly(
           "raw",
-          [](py::object self) { return ReadOnly(self.cast<const PyScores&>().matrix.raw, self); })
-      .def_property_readonly("normalized",
-                             [](py::object self) {
-                               return ReadOnly(self.cast<const PyScores&>().matrix.normalized,
-                                               self);
-                             })
-      .def_property_readonly("weighted",
-                             [](py::object self) {
-                               return ReadOnly(self.cast<const PyScores&>().matrix.weighted, self);
-                             })
-      .def_property_readonly("total",
-                             [](py::object self) {
-                               const auto& s = self.cast<const PyScores&>();
-                               return ReadOnly(s.matrix.total.data(),
-                                               static_cast<std::size_t>(s.matrix.total.size()),
-                                               self);
-                             })
+          [](const py::object& self) {
+            return ReadOnly(self.cast<const PyScores&>().matrix.raw, self);
+          },
+          "The scores as the plugins gave them, shape (plugins, nodes).")
+      .def_property_readonly(
+          "normalized",
+          [](const py::object& self) {
+            return ReadOnly(self.cast<const PyScores&>().matrix.normalized, self);
+          },
+          "The scores after normalizing, from 0 to 100, shape (plugins, nodes).")
+      .def_property_readonly(
+          "weighted",
+          [](const py::object& self) {
+            return ReadOnly(self.cast<const PyScores&>().matrix.weighted, self);
+          },
+          "normalized × weights, shape (plugins, nodes).")
+      .def_property_readonly(
+          "total",
+          [](const py::object& self) {
+            const auto& s = self.cast<const PyScores&>();
+            return ReadOnly(s.matrix.total.data(), static_cast<std::size_t>(s.matrix.total.size()),
+                            self);
+          },
+          "The sum of weighted over the plugins, shape (nodes,); the highest wins.")
       .def(
           "to_pandas",
-          [](py::object self, const std::string& which) {
+          [](const py::object& self, const std::string& which) {
             if (which != "raw" && which != "normalized" && which != "weighted") {
               Raise(exceptions().error,
                     "\"" + which + "\" is no score (allowed: raw, normalized, weighted)");
             }
-            const py::object array = self.attr(which.c_str());
-            return py::module_::import("pandas").attr("DataFrame")(
-                array.attr("T"), py::arg("index") = self.attr("nodes"),
-                py::arg("columns") = self.attr("plugins"));
+            const py::module_ pandas = py::module_::import("pandas");
+            const py::object index = pandas.attr("Index");
+            return pandas.attr("DataFrame")(
+                self.attr(which.c_str()).attr("T"),
+                py::arg("index") = index(self.attr("nodes"), py::arg("name") = "node"),
+                py::arg("columns") = index(self.attr("plugins"), py::arg("name") = "plugin"),
+                py::arg("copy") = true);
           },
-          py::arg("which") = "weighted")
+          py::arg("which") = "weighted",
+          "Return one of the arrays as a DataFrame, nodes × plugins; needs pandas.")
       .def("__repr__", [](const PyScores& s) {
         return "<Scores of " + std::to_string(s.matrix.plugins.size()) + " plugins × " +
                std::to_string(s.matrix.rows.size()) + " nodes>";
       });
-  py::class_<PyExplanation, std::shared_ptr<PyExplanation>>(m, "Explanation")
-      .def_property_readonly("pod",
-                             [](const PyExplanation& e) { return e.explanation.pod->FullName(); })
-      .def_property_readonly("profile",
-                             [](const PyExplanation& e) { return e.explanation.profile; })
-      .def_property_readonly("status",
-                             [](const PyExplanation& e) { return StatusOf(e.explanation); })
+  py::class_<PyExplanation, std::shared_ptr<PyExplanation>>(
+      m, "Explanation", "One pod's cycle over all nodes: every status and every score.")
+      .def_property_readonly(
+          "pod", [](const PyExplanation& e) { return e.explanation.pod->FullName(); },
+          "The pod, \"namespace/name\".")
+      .def_property_readonly(
+          "profile", [](const PyExplanation& e) { return e.explanation.profile; },
+          "The scheduler name that the pod asks for.")
+      .def_property_readonly(
+          "status", [](const PyExplanation& e) { return StatusOf(e.explanation); },
+          "Success if the pod fits on a node, else why it pends.")
       .def_property_readonly(
           "feasible",
           [](const PyExplanation& e) {
             return NodeNames(*e.snapshot, internal::ByName(*e.snapshot, e.explanation.feasible));
-          })
+          },
+          "The nodes that the pod fits on, by name.")
       .def_property_readonly(
-          "best", [](const PyExplanation& e) { return NodeNames(*e.snapshot, e.explanation.best); })
-      .def_property_readonly("scores", [](const PyExplanation& e) { return e.scores; })
-      .def_property_readonly("diagnosis", [](const PyExplanation& e) { return e.diagnosis; })
-      .def("to_json",
-           [](const PyExplanation& e) { return ToJson(ToValue(e.ForReport(), *e.snapshot)); })
+          "best", [](const PyExplanation& e) { return NodeNames(*e.snapshot, e.explanation.best); },
+          "The nodes with the highest total, by name; tie_break=\"first\" takes the first.")
+      .def_property_readonly(
+          "scores", [](const PyExplanation& e) { return e.scores; },
+          "The scores of the feasible nodes.")
+      .def_property_readonly(
+          "diagnosis", [](const PyExplanation& e) { return e.diagnosis; },
+          "Why each of the other nodes was rejected.")
+      .def(
+          "to_json",
+          [](const PyExplanation& e) { return ToJson(ToValue(e.ForReport(), *e.snapshot)); },
+          "Return all of it as a line of JSON.")
       .def("__repr__", [](const PyExplanation& e) {
-        return "<Explanation of " + e.explanation.pod->FullName() + ": " +
-               std::to_string(e.explanation.feasible.size()) + " of " +
+        const std::string of = "<Explanation of " + e.explanation.pod->FullName() + ": ";
+        if (e.explanation.diagnosis.size() != e.snapshot->size()) {
+          return of + StatusOf(e.explanation).message() + ">";
+        }
+        return of + std::to_string(e.explanation.feasible.size()) + " of " +
                std::to_string(e.snapshot->size()) + " nodes fit>";
       });
-  py::class_<PyPlacement>(m, "Placement")
-      .def_readonly("pod", &PyPlacement::pod)
-      .def_property_readonly("node",
-                             [](const PyPlacement& p) -> std::optional<std::string> {
-                               if (p.node.empty()) return std::nullopt;
-                               return p.node;
-                             })
-      .def_readonly("status", &PyPlacement::status)
+  py::class_<PyPlacement>(m, "Placement", "Where one pod went, or why nowhere.")
+      .def_readonly("pod", &PyPlacement::pod, "The pod, \"namespace/name\".")
+      .def_property_readonly(
+          "node",
+          [](const PyPlacement& p) -> std::optional<std::string> {
+            if (p.node.empty()) return std::nullopt;
+            return p.node;
+          },
+          "The node, or None.")
+      .def_readonly("status", &PyPlacement::status, "Success, or why there is no node.")
       .def("__repr__", [](const PyPlacement& p) {
-        return "<Placement " + p.pod + " → " + (p.node.empty() ? p.status.message() : p.node) + ">";
+        return "<Placement " + p.pod +
+               (p.node.empty() ? ": " + p.status.message() : " → " + p.node) + ">";
       });
-  py::class_<PyFit>(m, "Fit")
-      .def_property_readonly("count", [](const PyFit& f) { return f.result.count; })
-      .def_property_readonly("nodes",
-                             [](const PyFit& f) {
-                               return std::map<std::string, std::int64_t>(f.result.nodes.begin(),
-                                                                          f.result.nodes.end());
-                             })
-      .def_property_readonly("limited", [](const PyFit& f) { return f.result.limited; })
-      .def_property_readonly("status", [](const PyFit& f) { return f.result.status; })
-      .def_property_readonly("diagnosis", [](const PyFit& f) { return f.diagnosis; })
+  py::class_<PyFit>(m, "Fit", "How many more pods of a kind fit.")
+      .def_property_readonly(
+          "count", [](const PyFit& f) { return f.result.count; }, "How many pods fit.")
+      .def_property_readonly(
+          "nodes",
+          [](const PyFit& f) {
+            return std::map<std::string, std::int64_t>(f.result.nodes.begin(),
+                                                       f.result.nodes.end());
+          },
+          "How many of them each node takes, by name; nodes that take none are left out.")
+      .def_property_readonly(
+          "limited", [](const PyFit& f) { return f.result.limited; },
+          "True if it stopped at the limit: more may fit.")
+      .def_property_readonly(
+          "status", [](const PyFit& f) { return f.result.status; },
+          "What stops the next one; Success if nothing does.")
+      .def_property_readonly(
+          "diagnosis", [](const PyFit& f) { return f.diagnosis; },
+          "Why each node rejects the next one, or None.")
       .def("__repr__", [](const PyFit& f) {
-        return "<Fit " + std::to_string(f.result.count) + (f.result.limited ? " or more" : "") +
-               ">";
+        return "<Fit: " + std::to_string(f.result.count) + (f.result.limited ? " or more" : "") +
+               (f.result.status.ok() ? "" : ", then " + f.result.status.message()) + ">";
       });
 }
 
@@ -840,8 +1129,8 @@ PYBIND11_MODULE(_core, m) {
   BindCluster(m);
   BindResults(m);
   py::class_<PyScheduler>(m, "Scheduler")
-      .def(py::init<const std::string&, const std::string&, const py::list&, int, std::uint32_t,
-                    bool, bool, std::uint64_t>())
+      .def(py::init<const std::optional<std::string>&, const std::string&, const py::list&, int,
+                    std::uint32_t, bool, bool, std::uint64_t>())
       .def_property_readonly("profiles", &PyScheduler::profiles)
       .def("plugins", &PyScheduler::Plugins)
       .def("config_json", &PyScheduler::ConfigJson)
@@ -865,7 +1154,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("describe_plugins", [] { return DescribePlugins(InTreeRegistry()); });
   m.def("describe_plugin", [](const py::object& plugin) {
     Registry registry;
-    Unwrap(registry.Add(DescribePythonPlugin(plugin)));
+    Unwrap(registry.Add(DescribePythonPlugin(plugin, std::make_shared<QueueView>())));
     return py::dict(DescribePlugins(registry)[0]);
   });
 }

@@ -4,11 +4,15 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -44,6 +48,9 @@ class Call {
   Lease<Cycle> lease_;
 };
 
+// Scores beyond this are out of range whatever they are; sums of such ones still fit into 64 bits.
+constexpr std::int64_t kHugeScore = std::int64_t{1} << 62;
+
 std::vector<Row> RowsOf(RowRange range) {
   std::vector<Row> out;
   out.reserve(range.size());
@@ -63,8 +70,9 @@ class PythonPlugin : public PreEnqueuePlugin,
                      public BindPlugin,
                      public PostBindPlugin {
  public:
-  PythonPlugin(std::string name, std::shared_ptr<py::object> plugin)
-      : name_(std::move(name)), plugin_(std::move(plugin)) {
+  PythonPlugin(std::string name, std::shared_ptr<py::object> plugin,
+               std::shared_ptr<QueueView> queue)
+      : name_(std::move(name)), plugin_(std::move(plugin)), queue_(std::move(queue)) {
     normalizes_ = Has("normalize");
     batch_filter_ = Has("filter_nodes");
     batch_score_ = Has("score_nodes");
@@ -76,8 +84,7 @@ class PythonPlugin : public PreEnqueuePlugin,
 
   Status PreEnqueue(const PodInfo& pod) override {
     py::gil_scoped_acquire gil;
-    // No snapshot belongs to this point; requests are looked up in an empty one.
-    PodView view{std::make_shared<const PodInfo>(pod), std::make_shared<const Snapshot>()};
+    const PodView view{std::make_shared<const PodInfo>(pod), queue_->snapshot};
     return ToStatus(Method("pre_enqueue")(view), "pre_enqueue");
   }
 
@@ -96,6 +103,7 @@ class PythonPlugin : public PreEnqueuePlugin,
 
   void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
     py::gil_scoped_acquire gil;
+    ForgetReasonsOfEarlier(cycle);
     const Call call(cycle);
     if (!batch_filter_) {
       for (Row row = rows.begin; row < rows.end; ++row) {
@@ -214,6 +222,14 @@ class PythonPlugin : public PreEnqueuePlugin,
     return "node(s) rejected by plugin " + name_;
   }
 
+  // Reasons are kept until the cycle has explained itself.
+  void ForgetReasonsOfEarlier(const Cycle& cycle) const {
+    const std::pair now{cycle.pod.Key(), cycle.snapshot.generation()};
+    if (now == reasons_of_) return;
+    reasons_of_ = now;
+    reasons_.clear();
+    codes_.clear();
+  }
   std::uint32_t Code(const py::object& answer, const char* method) const {
     const Status status = ToStatus(answer, method);
     return status.ok() ? 0 : ReasonCode(status.reasons().front());
@@ -225,30 +241,37 @@ class PythonPlugin : public PreEnqueuePlugin,
     return it->second;
   }
 
+  // Any Python or numpy number; a fraction is cut off.
   std::int64_t Score(const py::object& answer) const {
-    if (py::isinstance<py::float_>(answer)) {
-      const auto value = answer.cast<double>();
-      if (!std::isfinite(value)) Refuse("score", "a finite number", answer);
-      return static_cast<std::int64_t>(value);
+    if (PyIndex_Check(answer.ptr())) {
+      int overflow = 0;
+      const long long value = PyLong_AsLongLongAndOverflow(answer.ptr(), &overflow);
+      if (overflow != 0) return overflow * kHugeScore;
+      if (value != -1 || PyErr_Occurred() == nullptr) return value;
+      PyErr_Clear();
     }
-    try {
-      return answer.cast<std::int64_t>();
-    } catch (const py::cast_error&) {
+    const double value = PyFloat_AsDouble(answer.ptr());
+    if (value == -1 && PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
       Refuse("score", "a number", answer);
     }
+    if (!std::isfinite(value)) Refuse("score", "a finite number", answer);
+    constexpr auto kHuge = static_cast<double>(kHugeScore);
+    return static_cast<std::int64_t>(std::clamp(value, -kHuge, kHuge));
   }
 
   // The answer of a batch method as a contiguous array of T; floating point is cut to integers.
   template <typename T>
   py::array_t<T> Array(const py::object& answer, std::size_t size, const char* method,
                        const char* kinds) const {
+    constexpr bool kIsFilter = std::is_same_v<T, bool>;
+    if (answer.is_none()) Refuse(method, kIsFilter ? "booleans" : "numbers", answer);
     const py::module_ numpy = py::module_::import("numpy");
-    const py::array array = numpy.attr("asarray")(answer);
+    py::array array = numpy.attr("asarray")(answer);
     const auto kind = array.dtype().kind();
     const std::string where = name_ + "." + method + "()";
     if (std::string_view(kinds).find(kind) == std::string_view::npos) {
-      throw py::type_error(where + " must return " +
-                           (std::is_same_v<T, bool> ? "booleans" : "numbers") +
+      throw py::type_error(where + " must return " + (kIsFilter ? "booleans" : "numbers") +
                            ", not an array of " + py::str(array.dtype()).cast<std::string>());
     }
     if (array.ndim() != 1 || static_cast<std::size_t>(array.size()) != size) {
@@ -259,23 +282,34 @@ class PythonPlugin : public PreEnqueuePlugin,
     if (kind == 'f' && !numpy.attr("isfinite")(array).attr("all")().cast<bool>()) {
       throw py::value_error(where + " must return finite numbers");
     }
+    if (kind == 'f' || kind == 'u') {
+      if (kind == 'f') array = array.attr("astype")("float64");
+      array = numpy.attr("clip")(array, kind == 'u' ? 0 : -kHugeScore, kHugeScore);
+    }
     return py::array_t<T, py::array::c_style | py::array::forcecast>::ensure(array);
   }
 
   std::string name_;
   std::shared_ptr<py::object> plugin_;
+  std::shared_ptr<QueueView> queue_;
   bool normalizes_ = false;
   bool batch_filter_ = false;
   bool batch_score_ = false;
-  // Reasons seen so far; a plugin is called by one thread at a time.
+  // The reasons that the codes stand for; a plugin is called by one thread at a time.
+  mutable std::pair<std::uint64_t, std::uint64_t> reasons_of_;
   mutable std::vector<std::string> reasons_;
   mutable std::map<std::string, std::uint32_t> codes_;
 };
 
 }  // namespace
 
-PluginSpec DescribePythonPlugin(const py::object& plugin) {
+PluginSpec DescribePythonPlugin(const py::object& plugin, std::shared_ptr<QueueView> queue) {
   PluginSpec spec;
+  if (py::isinstance<py::type>(plugin)) {
+    const auto type = plugin.attr("__name__").cast<std::string>();
+    throw py::type_error("a plugin is an object, not a class: give " + type + "() instead of " +
+                         type);
+  }
   const py::object name = py::getattr(plugin, "name", py::none());
   if (!py::isinstance<py::str>(name) || py::len(name) == 0) {
     throw py::type_error("a plugin needs a name: set the attribute `name` of " +
@@ -284,7 +318,7 @@ PluginSpec DescribePythonPlugin(const py::object& plugin) {
   spec.name = name.cast<std::string>();
   const py::object doc = py::getattr(plugin, "__doc__", py::none());
   if (!doc.is_none()) {
-    const auto text = doc.cast<std::string>();
+    const auto text = doc.attr("strip")().cast<std::string>();
     spec.help = text.substr(0, text.find('\n'));
   }
   struct Method {
@@ -317,10 +351,17 @@ PluginSpec DescribePythonPlugin(const py::object& plugin) {
     throw py::type_error("plugin \"" + spec.name + "\" has no method of an extension point (" +
                          names + ")");
   }
-  spec.factory = [held = Hold(plugin), label = spec.name](const Value&,
-                                                          const Handle&) -> Result<PluginPtr> {
+  const auto refuse_alone = [&](const char* method, const char* other, ExtensionPoint point) {
+    if (!py::hasattr(plugin, method) || spec.points.Has(point)) return;
+    throw py::type_error("plugin \"" + spec.name + "\" has " + method + " but no " + other +
+                         ", so it would never be called");
+  };
+  refuse_alone("normalize", "score or score_nodes", ExtensionPoint::kScore);
+  refuse_alone("unreserve", "reserve", ExtensionPoint::kReserve);
+  spec.factory = [held = Hold(plugin), label = spec.name, queue = std::move(queue)](
+                     const Value&, const Handle&) -> Result<PluginPtr> {
     py::gil_scoped_acquire gil;
-    return PluginPtr(std::make_shared<PythonPlugin>(label, held));
+    return PluginPtr(std::make_shared<PythonPlugin>(label, held, queue));
   };
   return spec;
 }

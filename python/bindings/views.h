@@ -34,6 +34,11 @@ const T& Get(const Lease<T>& lease) {
   return **lease;
 }
 
+/// The state that a scheduler's pods are queued in; plugins are asked there without a cycle.
+struct QueueView {
+  std::shared_ptr<const Snapshot> snapshot;
+};
+
 /// A pod, kept as long as Python wants it.
 struct PodView {
   PodPtr pod;
@@ -60,12 +65,12 @@ struct NodesView {
 
   const Snapshot& snapshot() const { return Get(cycle).snapshot; }
 
-  /// The values of a column at the rows of this view, as a new array.
-  template <typename T>
-  py::array_t<T> Gather(const T* column) const {
-    py::array_t<T> out(static_cast<py::ssize_t>(rows.size()));
-    T* data = out.mutable_data();
-    for (std::size_t i = 0; i < rows.size(); ++i) data[i] = column[rows[i]];
+  /// value_of(row) for the rows of this view, as a new array.
+  template <typename F>
+  py::array_t<std::int64_t> Column(F&& value_of) const {
+    py::array_t<std::int64_t> out(static_cast<py::ssize_t>(rows.size()));
+    std::int64_t* data = out.mutable_data();
+    for (std::size_t i = 0; i < rows.size(); ++i) data[i] = value_of(rows[i]);
     return out;
   }
 };

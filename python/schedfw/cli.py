@@ -145,7 +145,11 @@ def _config(args: argparse.Namespace) -> None:
                 if name not in without_effect
             ]
             rows.append((point, " ".join(names) or "-"))
-        blocks.append(f"profile {profile}\n{_table(rows, indent=2)}")
+        block = f"profile {profile}\n{_table(rows, indent=2)}"
+        enabled = {name for plugins in scheduler.plugins(profile).values() for name, _ in plugins}
+        if idle := sorted(enabled & without_effect):
+            block += f"\n  enabled, but without effect here: {', '.join(idle)}"
+        blocks.append(block)
     print("\n\n".join(blocks))
 
 

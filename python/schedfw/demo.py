@@ -62,10 +62,10 @@ def main() -> int:
     for name, value in rows:
         print(f"  {name.ljust(width)}  {value}")
 
-    # Cycles take microseconds: 10 ms of time a column and 20 µs of latency a row show them.
+    # Cycles take microseconds: 2 ms of time a column and 20 µs of latency a row show them.
     args.out.mkdir(parents=True, exist_ok=True)
     starts_ms = (np.cumsum(took) - took) / 1e6
-    heatmap = LatencyHeatmap(starts_ms, took / 1e6, time_bucket_ms=10, latency_bin_ms=0.02)
+    heatmap = LatencyHeatmap(starts_ms, took / 1e6, time_bucket_ms=2, latency_bin_ms=0.02)
     print(f"heat map: {heatmap.to_csv(args.out / 'latency_heatmap.csv')}")
     try:
         import matplotlib as mpl

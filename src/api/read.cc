@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/time.h"
+#include "io/json_syntax.h"
 #include "io/ondemand.h"
 #include "io/text_file.h"
 #include "io/yaml_to_json.h"
@@ -27,11 +28,21 @@ struct BadValue {
   std::string what;
 };
 
-std::string Shorten(std::string_view text) {
-  constexpr std::size_t kMost = 60;
-  if (text.size() <= kMost) return std::string(text);
-  return std::string(text.substr(0, kMost)) + "…";
-}
+// The objects that are read, kind and apiVersion; all others are counted.
+constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+    {"Node", "v1"},
+    {"Pod", "v1"},
+    {"Namespace", "v1"},
+    {"Service", "v1"},
+    {"ReplicationController", "v1"},
+    {"ReplicaSet", "apps/v1"},
+    {"StatefulSet", "apps/v1"},
+    {"PriorityClass", "scheduling.k8s.io/v1"},
+    {"PodDisruptionBudget", "policy/v1"},
+};
+
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::size_t kMaxListDepth = 16;
 
 std::string_view TypeName(ondemand::json_type type) {
   switch (type) {
@@ -59,14 +70,14 @@ class Path {
   void Pop() { parts_.pop_back(); }
   std::size_t depth() const { return parts_.size(); }
 
-  std::string Text(std::size_t from) const {
+  std::string Text(std::size_t from, std::size_t to) const {
     std::string out;
-    for (std::size_t i = from; i < parts_.size(); ++i) {
+    for (std::size_t i = from; i < to; ++i) {
       if (parts_[i].key.data() == nullptr) {
         out += "[" + std::to_string(parts_[i].index) + "]";
       } else {
         if (!out.empty()) out += ".";
-        out += parts_[i].key;
+        out += io::Printable(parts_[i].key);
       }
     }
     return out;
@@ -80,32 +91,63 @@ class Path {
   std::vector<Part> parts_;
 };
 
+// The namespace and name of the object that `text` begins with, as far as they can be read: fields
+// come in any order, and a message about one that comes first should say whose it is.
+ObjectMeta NameAhead(std::string_view text) {
+  ObjectMeta out;
+  const simdjson::padded_string copy(text.substr(0, io::EndOfJsonValue(text)));
+  ondemand::parser parser;
+  ondemand::document document;
+  ondemand::object metadata;
+  if (parser.iterate(copy).get(document) != simdjson::SUCCESS ||
+      document["metadata"].get_object().get(metadata) != simdjson::SUCCESS) {
+    return out;
+  }
+  std::string_view name, ns;
+  if (metadata["name"].get_string().get(name) == simdjson::SUCCESS) out.name = name;
+  if (metadata["namespace"].get_string().get(ns) == simdjson::SUCCESS) out.ns = ns;
+  return out;
+}
+
 // Decodes one JSON document into an ObjectList.
 class Decoder {
  public:
   explicit Decoder(ObjectList& out) : out_(out) {}
 
-  const Path& path() const { return path_; }
-  // What is being decoded, e.g. "Pod ml/train-0"; empty outside of an object.
-  std::string Subject() const {
+  // What is being decoded, e.g. "Pod ml/train-0", in a text that ends at `end`. Empty outside of an
+  // object.
+  std::string Subject(const char* end) const {
     if (kind_.empty()) return {};
-    std::string name = meta_ == nullptr ? "" : meta_->name;
-    if (meta_ != nullptr && !meta_->ns.empty()) name = meta_->ns + "/" + name;
+    std::string name = meta_->name;
+    std::string ns = meta_->ns;
+    if (name.empty() || ns.empty()) {
+      const ObjectMeta ahead = NameAhead({object_at_, static_cast<std::size_t>(end - object_at_)});
+      if (name.empty()) name = ahead.name;
+      if (ns.empty()) ns = ahead.ns;
+    }
+    if (name.empty()) {
+      name = path_.Text(0, base_depth_);
+    } else {
+      name = io::Printable(ns.empty() ? name : ns + "/" + name, kMaxName);
+    }
     return std::string(kind_) + (name.empty() ? "" : " " + name);
   }
   // The part of the path inside that object.
-  std::string FieldPath() const { return path_.Text(kind_.empty() ? 0 : base_depth_); }
+  std::string FieldPath() const {
+    return path_.Text(kind_.empty() ? 0 : base_depth_, path_.depth());
+  }
 
   // `value` is a document or a value: an object, a List, or an array of these.
   template <typename V>
   void ReadTop(V&& value) {
-    const auto type = static_cast<ondemand::json_type>(value.type());
+    const char* at = At(value);
+    const ondemand::json_type type = value.type();
     if (type == ondemand::json_type::array) {
-      ReadItems(static_cast<ondemand::array>(value.get_array()), {}, {});
+      ReadItems(value.get_array(), {}, {});
     } else if (type == ondemand::json_type::object) {
-      ReadObject(static_cast<ondemand::object>(value.get_object()), {}, {});
+      ReadObject(at, value.get_object(), {}, {});
     } else {
-      throw BadValue{nullptr, "expected a Kubernetes object, got " + std::string(TypeName(type))};
+      Mismatch(value, "a Kubernetes object");
     }
   }
 
@@ -131,16 +173,18 @@ class Decoder {
     bool done_ = false;
   };
 
-  static const char* At(ondemand::value& value) {
-    std::string_view token = value.raw_json_token();
+  static constexpr std::string_view kString = "a string";
+  static constexpr std::size_t kMaxName = 320;  // a namespace and a name, each as long as allowed
+
+  template <typename V>
+  static const char* At(V& value) {
+    const std::string_view token = value.raw_json_token();
     return token.data();
   }
 
-  [[noreturn]] static void Fail(ondemand::value& value, std::string what) {
-    throw BadValue{At(value), std::move(what)};
-  }
-
-  [[noreturn]] static void Mismatch(ondemand::value& value, std::string_view wanted) {
+  template <typename V>
+  [[noreturn]] static void Mismatch(V& value, std::string_view wanted) {
+    const char* at = At(value);
     const ondemand::json_type type = value.type();
     std::string got(TypeName(type));
     if (type == ondemand::json_type::number || type == ondemand::json_type::string ||
@@ -150,13 +194,18 @@ class Decoder {
                                 token.back() == '\r' || token.back() == '\t')) {
         token.remove_suffix(1);
       }
-      got += " " + Shorten(token);
+      got += " " + io::Printable(token);
+      if (wanted == kString) got += " (put it in quotes)";
     }
-    Fail(value, "expected " + std::string(wanted) + ", got " + got);
+    throw BadValue{at, "expected " + std::string(wanted) + ", got " + got};
   }
 
   static ondemand::json_type Type(ondemand::value& value) { return value.type(); }
-  static bool IsNull(ondemand::value& value) { return Type(value) == ondemand::json_type::null; }
+  static bool IsNull(ondemand::value& value) {
+    if (Type(value) != ondemand::json_type::null) return false;
+    if (!value.is_null()) throw simdjson::simdjson_error(simdjson::N_ATOM_ERROR);
+    return true;
+  }
 
   // Struct: each field by its table. A null leaves it as it is, as Go's decoder does.
   template <typename T>
@@ -190,7 +239,7 @@ class Decoder {
 
   void Read(ondemand::value value, std::string& out) {
     if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::string) Mismatch(value, "a string");
+    if (Type(value) != ondemand::json_type::string) Mismatch(value, kString);
     out = std::string_view(value.get_string());
   }
   void Read(ondemand::value value, bool& out) {
@@ -223,7 +272,7 @@ class Decoder {
   requires requires { EnumNames<E>::kNames; }
   void Read(ondemand::value value, E& out) {
     if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::string) Mismatch(value, "a string");
+    if (Type(value) != ondemand::json_type::string) Mismatch(value, kString);
     const char* at = At(value);
     const std::string_view text = value.get_string();
     std::string allowed;
@@ -234,7 +283,7 @@ class Decoder {
       }
       if (!name.empty()) allowed += (allowed.empty() ? "" : ", ") + std::string(name);
     }
-    throw BadValue{at, "\"" + Shorten(text) + "\" is not allowed (allowed: " + allowed + ")"};
+    throw BadValue{at, "\"" + io::Printable(text) + "\" is not allowed (allowed: " + allowed + ")"};
   }
 
   // A number or a string, read as apimachinery's Quantity.UnmarshalJSON does: null is zero, blanks
@@ -243,7 +292,7 @@ class Decoder {
     const ondemand::json_type type = Type(value);
     const char* at = At(value);
     std::string_view text;
-    if (type == ondemand::json_type::null) {
+    if (IsNull(value)) {
       out = Quantity();
       return;
     }
@@ -271,7 +320,7 @@ class Decoder {
     const std::string_view text = value.get_string();
     out.ns = ParseRfc3339(text);
     if (!out.ns) {
-      throw BadValue{at, "\"" + Shorten(text) +
+      throw BadValue{at, "\"" + io::Printable(text) +
                              "\" is not a time (allowed: RFC 3339, like 2026-01-31T12:00:00Z)"};
     }
   }
@@ -288,15 +337,21 @@ class Decoder {
 
   template <typename T>
   void Read(ondemand::value value, std::vector<T>& out) {
-    out.clear();
-    if (IsNull(value)) return;
+    if (IsNull(value)) {
+      out.clear();
+      return;
+    }
     if (Type(value) != ondemand::json_type::array) Mismatch(value, "a list");
     std::size_t index = 0;
     for (auto item : value.get_array()) {
-      path_.Push(index++);
-      Read(io::Take(std::move(item)), out.emplace_back());
+      path_.Push(index);
+      // As in Go's decoder, a list that is given twice is read into what the first one left.
+      T& element = index < out.size() ? out[index] : out.emplace_back();
+      Read(io::Take(std::move(item)), element);
       path_.Pop();
+      ++index;
     }
+    out.resize(index);
   }
 
   template <typename T>
@@ -328,35 +383,48 @@ class Decoder {
 
   // An object of any kind, or a List of them. Items of a typed list (PodList of the API itself)
   // carry no kind of their own: they take the list's.
-  void ReadObject(ondemand::object object, std::string_view item_kind,
+  void ReadObject(const char* at, ondemand::object object, std::string_view item_kind,
                   std::string_view item_version) {
     const std::string kind = StringField(object, "kind", item_kind);
     const std::string version = StringField(object, "apiVersion", item_version);
-    if (kind.empty()) throw BadValue{nullptr, "an object without a kind"};
-    if (kind.ends_with("List") && ReadList(object, kind, version)) return;
-    const auto [group, number] = GroupVersion(version);
-    if (group.empty() && number == "v1") {
-      if (kind == "Node") return ReadInto(object, "Node", out_.nodes);
-      if (kind == "Pod") return ReadInto(object, "Pod", out_.pods);
-      if (kind == "Namespace") return ReadInto(object, "Namespace", out_.namespaces);
-      if (kind == "Service") return ReadInto(object, "Service", out_.services);
-      if (kind == "ReplicationController") {
-        return ReadInto(object, "ReplicationController", out_.replication_controllers);
-      }
-    } else if (group == "apps" && number == "v1") {
-      if (kind == "ReplicaSet") return ReadInto(object, "ReplicaSet", out_.replica_sets);
-      if (kind == "StatefulSet") return ReadInto(object, "StatefulSet", out_.stateful_sets);
-    } else if (group == "scheduling.k8s.io" && number == "v1" && kind == "PriorityClass") {
+    if (kind.empty()) Missing(at, "kind", "a kind is required");
+    if (kind.ends_with("List") && ReadList(at, object, kind, version)) return;
+    object_at_ = at;
+    const std::string name = version + " " + kind;
+    if (name == "v1 Pod") return ReadInto(object, "Pod", out_.pods);
+    if (name == "v1 Node") return ReadInto(object, "Node", out_.nodes);
+    if (name == "v1 Namespace") return ReadInto(object, "Namespace", out_.namespaces);
+    if (name == "v1 Service") return ReadInto(object, "Service", out_.services);
+    if (name == "v1 ReplicationController") {
+      return ReadInto(object, "ReplicationController", out_.replication_controllers);
+    }
+    if (name == "apps/v1 ReplicaSet") return ReadInto(object, "ReplicaSet", out_.replica_sets);
+    if (name == "apps/v1 StatefulSet") return ReadInto(object, "StatefulSet", out_.stateful_sets);
+    if (name == "scheduling.k8s.io/v1 PriorityClass") {
       return ReadInto(object, "PriorityClass", out_.priority_classes);
-    } else if (group == "policy" && number == "v1" && kind == "PodDisruptionBudget") {
+    }
+    if (name == "policy/v1 PodDisruptionBudget") {
       return ReadInto(object, "PodDisruptionBudget", out_.pod_disruption_budgets);
     }
-    ++out_.ignored[version.empty() ? kind : version + " " + kind];
+    for (const auto& [known, its_version] : kKinds) {
+      if (version.empty() && kind == known) {
+        Missing(at, "apiVersion",
+                "an apiVersion is required (for a " + kind + ": " + std::string(its_version) + ")");
+      }
+    }
+    ++out_.ignored[version.empty() ? kind : name];
+    for (auto item : object) io::Take(std::move(item));  // so that the reader stands behind it
   }
 
-  bool ReadList(ondemand::object& object, std::string_view kind, std::string_view version) {
+  // False: it isn't a list after all.
+  bool ReadList(const char* at, ondemand::object& object, std::string_view kind,
+                std::string_view version) {
+    if (path_.depth() >= 2 * kMaxListDepth) {
+      throw BadValue{at,
+                     "Lists are nested deeper than " + std::to_string(kMaxListDepth) + " levels"};
+    }
+    const bool typed = kind != "List";
     bool found = false;
-    const std::string item_kind(kind == "List" ? "" : kind.substr(0, kind.size() - 4));
     for (auto item : object) {
       ondemand::field field = io::Take(std::move(item));
       if (std::string_view(field.unescaped_key()) != "items") continue;
@@ -365,11 +433,12 @@ class Decoder {
       if (IsNull(items)) continue;
       path_.Push(std::string_view("items"));
       if (Type(items) != ondemand::json_type::array) Mismatch(items, "a list");
-      ReadItems(items.get_array(), item_kind, version);
+      ReadItems(items.get_array(), typed ? kind.substr(0, kind.size() - 4) : "",
+                typed ? version : "");
       path_.Pop();
     }
-    if (!found) object.reset();
-    return found;
+    if (!found && typed) object.reset();
+    return found || !typed;
   }
 
   void ReadItems(ondemand::array array, std::string_view kind, std::string_view version) {
@@ -378,28 +447,31 @@ class Decoder {
       ondemand::value value = io::Take(std::move(item));
       path_.Push(index++);
       if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
-      ReadObject(value.get_object(), kind, version);
+      const char* at = At(value);
+      ReadObject(at, value.get_object(), kind, version);
       path_.Pop();
     }
+  }
+
+  [[noreturn]] void Missing(const char* at, std::string_view field, std::string what) {
+    path_.Push(field);
+    throw BadValue{at, std::move(what)};
   }
 
   std::string StringField(ondemand::object& object, std::string_view key,
                           std::string_view otherwise) {
     std::string out(otherwise);
     ondemand::value value;
-    if (object.find_field_unordered(key).get(value) == simdjson::SUCCESS) {
+    const simdjson::error_code code = object.find_field_unordered(key).get(value);
+    if (code == simdjson::SUCCESS) {
       path_.Push(key);
       Read(value, out);
       path_.Pop();
+    } else if (code != simdjson::NO_SUCH_FIELD) {
+      throw simdjson::simdjson_error(code);
     }
     object.reset();
     return out;
-  }
-
-  static std::pair<std::string_view, std::string_view> GroupVersion(std::string_view version) {
-    const auto slash = version.find('/');
-    if (slash == std::string_view::npos) return {{}, version};
-    return {version.substr(0, slash), version.substr(slash + 1)};
   }
 
   template <typename T>
@@ -416,8 +488,7 @@ class Decoder {
     }
     if (out.metadata.name.empty()) {
       path_.Push(std::string_view("metadata"));
-      path_.Push(std::string_view("name"));
-      throw BadValue{nullptr, "a name is required"};
+      Missing(object_at_, "name", "a name is required");
     }
     kind_ = {};
     meta_ = nullptr;
@@ -425,7 +496,9 @@ class Decoder {
 
   ObjectList& out_;
   Path path_;
+  // Of the object that is being read.
   std::string_view kind_;
+  const char* object_at_ = nullptr;
   const ObjectMeta* meta_ = nullptr;
   std::size_t base_depth_ = 0;
 };
@@ -435,41 +508,20 @@ int LineOf(std::string_view text, std::size_t offset) {
   return 1 + static_cast<int>(std::count(text.begin(), text.begin() + offset, '\n'));
 }
 
-// The line where a text that simdjson refuses as a whole is broken; 0 when that can't be told.
-int LineOfBrokenText(std::string_view text, simdjson::error_code code) {
-  int line = 1;
-  if (code == simdjson::UNCLOSED_STRING) {
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '\n') {
-        if (in_string) return line;  // a string can't go over a line
-        ++line;
-      } else if (text[i] == '"') {
-        in_string = !in_string;
-      } else if (text[i] == '\\' && in_string) {
-        ++i;
-      }
-    }
-    return line;
-  }
-  if (code == simdjson::UTF8_ERROR) {
-    for (std::size_t begin = 0; begin < text.size(); ++line) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      if (!simdjson::validate_utf8(text.data() + begin, end - begin)) return line;
-      begin = end + 1;
-    }
-  }
-  return 0;
-}
-
 class TextReader {
  public:
   TextReader(const std::string& file, ObjectList& out) : file_(file), out_(out) {}
 
   Result<void> Read(std::string text) {
-    const auto first = text.find_first_not_of(" \t\r\n");
+    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a byte order mark
+    const auto first = text.find_first_not_of(kBlanks);
     if (first == std::string::npos) return ParseError(file_ + ": the file is empty");
     if (text[first] == '{' || text[first] == '[') return ReadJson(std::move(text), nullptr);
+    return ReadYaml(text);
+  }
+
+ private:
+  Result<void> ReadYaml(std::string_view text) {
     Result<std::vector<io::JsonDocument>> documents = io::YamlToJson(text, file_);
     if (!documents) return documents.error();
     if (documents->empty()) return ParseError(file_ + ": there is no object in the file");
@@ -479,12 +531,17 @@ class TextReader {
     return {};
   }
 
- private:
   // Reads one or several JSON documents; `lines` maps to lines of the YAML they came from.
   Result<void> ReadJson(std::string text, const io::LineMap* lines) {
     text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
     text_ = text;
     lines_ = lines;
+    // simdjson reads a single document only when the text ends with the bracket of its beginning.
+    if (lines == nullptr) {
+      const char first = text[text.find_first_not_of(kBlanks)];
+      const char last = text[text.find_last_not_of(kBlanks)];
+      if (last != (first == '{' ? '}' : ']')) return ReadMixed(text);
+    }
     ondemand::parser parser;
     Decoder decoder(out_);
     ondemand::document document;
@@ -495,68 +552,93 @@ class TextReader {
       const char* rest = io::Location(document);
       if (rest == nullptr) return {};
       // More documents follow: JSON lines, or outputs of kubectl one after another.
-      return ReadStream(parser, text, static_cast<std::size_t>(rest - text.data()));
+      const auto from = static_cast<std::size_t>(rest - text.data());
+      if (IsYamlFrom(from)) return ReadYamlFrom(text, from);
+      return ReadStream(parser, text, from);
     } catch (const BadValue& bad) {
-      return Where(decoder, bad.at, bad.what);
+      return Refused(decoder, bad);
     } catch (const simdjson::simdjson_error& error) {
-      return Broken(decoder, error.error(), document);
+      return Broken(error.error());
     } catch (const std::exception& error) {  // no memory, a string too long
       return ParseError(file_ + ": " + error.what());
     }
+  }
+
+  // Reads a text that begins with a JSON document and ends with something else.
+  Result<void> ReadMixed(const std::string& text) {
+    const auto fault = io::FindJsonFault(text);
+    if (fault && IsYamlFrom(fault->offset)) {
+      if (auto done = ReadJson(text.substr(0, fault->offset), nullptr); !done) return done;
+      return ReadYamlFrom(text, fault->offset);
+    }
+    if (fault) return Broken(*fault);
+    ondemand::parser parser;
+    try {
+      return ReadStream(parser, text, 0);
+    } catch (const simdjson::simdjson_error& error) {
+      return Broken(error.error());
+    } catch (const std::exception& error) {
+      return ParseError(file_ + ": " + error.what());
+    }
+  }
+
+  // Whether a separator of YAML stands there, so that what follows is YAML or JSON in YAML.
+  bool IsYamlFrom(std::size_t offset) const {
+    return text_.substr(offset).starts_with("---") && offset > 0 && text_[offset - 1] == '\n';
+  }
+  Result<void> ReadYamlFrom(const std::string& text, std::size_t offset) {
+    const auto lines_before = static_cast<std::size_t>(LineOf(text, offset) - 1);
+    return ReadYaml(std::string(lines_before, '\n') + text.substr(offset));
   }
 
   Result<void> ReadStream(ondemand::parser& parser, const std::string& text, std::size_t from) {
     ondemand::document_stream stream;
     const std::size_t length = text.size() - from;
     stream = parser.iterate_many(text.data() + from, length, length + simdjson::SIMDJSON_PADDING);
-    std::size_t end_of_last = 0;
     for (auto it = stream.begin(); it != stream.end(); ++it) {
       Decoder decoder(out_);
-      const char* at = text.data() + from + it.current_index();
       try {
         auto result = *it;
-        ondemand::document_reference document;
-        if (const auto code = std::move(result).get(document); code != simdjson::SUCCESS) {
-          return Where(decoder, at, simdjson::error_message(code));
-        }
+        ondemand::document_reference document = std::move(result).value();
         decoder.ReadTop(document);
-        end_of_last = it.current_index() + it.source().size();
       } catch (const BadValue& bad) {
-        return Where(decoder, bad.at == nullptr ? at : bad.at, bad.what);
-      } catch (const simdjson::simdjson_error& error) {
-        return Where(decoder, at, simdjson::error_message(error.error()));
+        return Refused(decoder, bad);
       }
     }
-    if (stream.truncated_bytes() != 0) {
-      return ParseError(file_ + ":" + std::to_string(LineOf(text_, from + end_of_last)) +
-                        ": the text ends in the middle of an object");
-    }
+    if (stream.truncated_bytes() != 0) return Broken(simdjson::INCOMPLETE_ARRAY_OR_OBJECT);
     return {};
   }
 
-  Error Broken(const Decoder& decoder, simdjson::error_code code, ondemand::document& document) {
-    const char* at = nullptr;
-    const bool whole = code == simdjson::UNCLOSED_STRING || code == simdjson::UTF8_ERROR;
-    if (!whole && document.is_alive()) {
-      at = io::Location(document);
-      if (at == nullptr) at = text_.data() + text_.size();  // it ran over the end
+  // A wrong value, or what looks like one because the text is broken before it or there.
+  Error Refused(const Decoder& decoder, const BadValue& bad) const {
+    const auto offset = static_cast<std::size_t>(bad.at - text_.data());
+    if (lines_ == nullptr) {
+      const auto fault = io::FindJsonFault(text_);
+      if (fault && fault->offset <= offset) return Broken(*fault);
     }
-    if (at != nullptr) return Where(decoder, at, simdjson::error_message(code));
-    const int line = LineOfBrokenText(text_, code);
-    return ParseError(file_ + (line > 0 ? ":" + std::to_string(line) : "") + ": " +
-                      simdjson::error_message(code));
+    std::string out = Where(offset);
+    if (const std::string subject = decoder.Subject(text_.data() + text_.size());
+        !subject.empty()) {
+      out += ": " + subject;
+    }
+    if (const std::string path = decoder.FieldPath(); !path.empty()) out += ": " + path;
+    return ParseError(out + ": " + bad.what);
   }
 
-  Error Where(const Decoder& decoder, const char* at, const std::string& what) {
-    std::string out = file_;
-    if (at != nullptr && at >= text_.data() && at <= text_.data() + text_.size()) {
-      const auto offset = static_cast<std::size_t>(at - text_.data());
-      const int line = lines_ != nullptr ? lines_->LineAt(offset) : LineOf(text_, offset);
-      out += ":" + std::to_string(line);
-    }
-    if (const std::string subject = decoder.Subject(); !subject.empty()) out += ": " + subject;
-    if (const std::string path = decoder.FieldPath(); !path.empty()) out += ": " + path;
-    return ParseError(out + ": " + what);
+  // A text that simdjson can't read.
+  Error Broken(simdjson::error_code code) const {
+    if (const auto fault = io::FindJsonFault(text_)) return Broken(*fault);
+    return ParseError(file_ + ": " + simdjson::error_message(code));
+  }
+  Error Broken(const io::JsonFault& fault) const {
+    const std::string path = fault.path.empty() ? "" : ": " + fault.path;
+    return ParseError(Where(fault.offset) + path + ": " + fault.reason);
+  }
+
+  // "FILE:LINE".
+  std::string Where(std::size_t offset) const {
+    const int line = lines_ != nullptr ? lines_->LineAt(offset) : LineOf(text_, offset);
+    return file_ + ":" + std::to_string(line);
   }
 
   const std::string& file_;

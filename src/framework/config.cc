@@ -335,11 +335,7 @@ Result<void> CheckPluginConfig(Profile& profile, const std::string& path,
         it = args->erase(it);
       }
     }
-    if (auto done = spec->check_args(config.args); !done) {
-      const std::string& message = done.error().message();
-      return ConfigError(message.starts_with("unknown field \"") ? at + ".args: " + message
-                                                                 : at + ".args." + message);
-    }
+    if (auto done = spec->check_args(config.args, at + ".args"); !done) return done;
   }
   return {};
 }

@@ -22,19 +22,20 @@ constexpr std::size_t kMaxBytes = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kFirstRead = 64 * 1024;  // for pipes, which have no size
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// A file descriptor that is closed at the end of its scope, unless it is standard input.
+/// A file descriptor that is closed at the end of its scope, if it is `owned`.
 class Descriptor {
  public:
-  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(int fd, bool owned) : fd_(fd), owned_(owned) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
-    if (fd_ > STDIN_FILENO) close(fd_);
+    if (owned_ && fd_ >= 0) close(fd_);
   }
   int fd() const { return fd_; }
 
  private:
   int fd_;
+  bool owned_;
 };
 
 Error SystemError(int error_number) {
@@ -76,6 +77,18 @@ Result<std::string> ReadBytes(int fd) {
   return bytes;
 }
 
+/// The size of the text, if the gzip data is a single member; else a first guess.
+std::size_t ExpectedSize(std::string_view bytes) {
+  // The last four bytes of a member are the size of its text modulo 2^32 (RFC 1952).
+  std::size_t size = 0;
+  for (std::size_t i = 1; i <= 4 && i <= bytes.size(); ++i) {
+    size = size << 8 | static_cast<unsigned char>(bytes[bytes.size() - i]);
+  }
+  constexpr std::size_t kBestRatio = 1032;  // of deflate; anything beyond it isn't a size
+  const std::size_t most = std::min(kMaxBytes, kBestRatio * bytes.size());
+  return std::clamp(size, std::min(kFirstRead, most), most);
+}
+
 /// zlib's inflate in gzip mode; ends the stream at the end of its scope.
 class Inflater {
  public:
@@ -91,8 +104,9 @@ class Inflater {
     if (inflateInit2(&stream_, kGzipOnly) != Z_OK) return ParseError("zlib can't be started");
     open_ = true;
     std::string text;
-    // Text of JSON or YAML shrinks to about a tenth; a wrong guess costs one more growth step.
-    text.resize(std::max<std::size_t>(kFirstRead, std::min(8 * bytes.size(), kMaxBytes)));
+    const std::size_t expected = ExpectedSize(bytes);
+    text.reserve(expected + kTextPadding);
+    text.resize(expected + 1);  // one more, so that the end is found without a larger buffer
     std::size_t used = 0;
     std::size_t next = 0;
     while (true) {
@@ -150,7 +164,8 @@ Result<std::string> ReadText(const std::string& path) {
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : path;
   try {
-    const Descriptor file(standard_input ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const int fd = standard_input ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const Descriptor file(fd, /*owned=*/!standard_input);
     if (file.fd() < 0) return SystemError(errno).In(name);
     Result<std::string> text = ReadDescriptor(file.fd());
     if (!text.ok()) return text.error().In(name);

@@ -608,6 +608,7 @@ class Writer final : public YAML::EventHandler {
     int height = 0;  // the levels of nesting inside of it
     YAML::anchor_t anchor = YAML::NullAnchor;
     std::size_t begin = 0;            // where its inside begins in the JSON text
+    std::size_t first_anchor = 0;     // the number of the first anchor that can be inside of it
     std::vector<std::size_t> chunks;  // a merge sequence: where each mapping's members begin
   };
 
@@ -827,6 +828,7 @@ class Writer final : public YAML::EventHandler {
     frame.flow = flow;
     frame.anchor = anchor;
     frame.begin = json_.size();
+    frame.first_anchor = anchors_.size();
     frames_.push_back(std::move(frame));
   }
 
@@ -895,9 +897,10 @@ class Writer final : public YAML::EventHandler {
       }
       json_.append(text, from - begin, to - from);
     }
-    for (Anchor& anchor : anchors_) {
+    for (std::size_t a = frame.first_anchor; a < anchors_.size(); ++a) {
+      Anchor& anchor = anchors_[a];
       if (anchor.kind != Anchor::Kind::kSequence && anchor.kind != Anchor::Kind::kMapping) continue;
-      if (anchor.begin < begin || anchor.begin == anchor.end) continue;
+      if (anchor.begin == anchor.end) continue;
       const std::size_t i = static_cast<std::size_t>(
           std::upper_bound(frame.chunks.begin(), frame.chunks.end(), anchor.begin) -
           frame.chunks.begin() - 1);

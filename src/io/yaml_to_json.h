@@ -77,7 +77,7 @@ struct JsonDocument {
 Result<std::vector<JsonDocument>> YamlToJson(std::string_view yaml, const std::string& file);
 
 /// The deepest nesting of sequences and mappings that YamlToJson reads, aliases followed. yaml-cpp
-/// stops at 500 levels (singledocparser.cpp), one of which a scalar needs and one is exclusive.
+/// itself stops at 499 levels (singledocparser.cpp), of which the innermost scalar is one.
 inline constexpr int kMaxYamlDepth = 498;
 
 }  // namespace schedfw::io

@@ -1,6 +1,7 @@
 // Recorded answers of the real kube-scheduler v1.37.2, all in one process.
 
 #include <gtest/gtest.h>
+#include <tbb/global_control.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -179,6 +180,7 @@ TEST(Vectors, Config) { RunVectors("config-"); }
 
 // The same with threads: tiny blocks, so that small clusters are split as well.
 TEST(Vectors, SpreadOnEightThreads) {
+  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, 8);
   SchedulerOptions options;
   options.executor = {.threads = 8, .grain_rows = 2};
   RunVectors("spread-", options);

@@ -66,8 +66,10 @@ class StandardInput {
   explicit StandardInput(std::string bytes) : saved_(dup(STDIN_FILENO)) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
-    dup2(ends[0], STDIN_FILENO);
-    close(ends[0]);
+    if (ends[0] != STDIN_FILENO) {  // which it is if standard input was closed
+      dup2(ends[0], STDIN_FILENO);
+      close(ends[0]);
+    }
     writer_ = std::thread([fd = ends[1], text = std::move(bytes)] {
       for (std::size_t done = 0; done < text.size();) {
         const ssize_t n = write(fd, text.data() + done, text.size() - done);

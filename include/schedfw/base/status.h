@@ -92,8 +92,8 @@ class Status {
   Status WithPlugin(std::string_view plugin) const {
     Status out = *this;
     if (body_) {
-      out.body_ = std::make_shared<const Body>(
-          Body{body_->code, std::string(plugin), body_->reasons});
+      out.body_ =
+          std::make_shared<const Body>(Body{body_->code, std::string(plugin), body_->reasons});
     }
     return out;
   }

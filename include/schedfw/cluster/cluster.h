@@ -228,8 +228,8 @@ class Cluster {
     }
     for (const api::Pod& pod : objects.pods) {
       const std::string ns = pod.metadata.ns.empty() ? "default" : pod.metadata.ns;
-      auto done = next.state_.FindPod(ns, pod.metadata.name) ? next.UpdatePod(pod)
-                                                              : next.AddPod(pod);
+      auto done =
+          next.state_.FindPod(ns, pod.metadata.name) ? next.UpdatePod(pod) : next.AddPod(pod);
       if (!done) return done;
     }
     *this = std::move(next);

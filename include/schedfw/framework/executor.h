@@ -3,6 +3,7 @@
 #define SCHEDFW_FRAMEWORK_EXECUTOR_H_
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -20,7 +21,8 @@ enum class NormalizeMode : std::uint8_t { kParallel, kSynchronous };
 
 struct ExecutorOptions {
   /// Threads at most: 1 runs everything on the calling thread, 0 uses the arena of the caller (in
-  /// a program of its own: all cores), any other number an arena of that size.
+  /// a program of its own: all cores), any other number an arena of that size. TBB uses no more
+  /// than there are cores, unless a tbb::global_control allows more when the Executor is made.
   int threads = 1;
   /// Rows that one task takes at least; fewer are done on the calling thread. The default is where
   /// a second thread begins to pay for the default plugins.
@@ -37,7 +39,13 @@ class Executor {
  public:
   explicit Executor(ExecutorOptions options = {}) : options_(options) {
     options_.grain_rows = std::clamp<Row>(options_.grain_rows, 1, kMaxBlock);
-    if (options_.threads > 1) arena_ = std::make_shared<tbb::task_arena>(options_.threads);
+    // TBB warns on standard error when an arena is larger than it may ever become.
+    const auto allowed =
+        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+    if (options_.threads > 1) {
+      arena_ = std::make_shared<tbb::task_arena>(
+          std::min(options_.threads, static_cast<int>(allowed)));
+    }
   }
 
   const ExecutorOptions& options() const { return options_; }

@@ -106,7 +106,7 @@ class Profile {
         }
         Result<PluginPtr> made = spec->factory(args, handle);
         if (!made) {
-          return ConfigError("plugin \"" + ref.name + "\": args." + made.error().message());
+          return ConfigError("plugin \"" + ref.name + "\": " + made.error().message());
         }
         instances_.emplace(ref.name, *std::move(made));
       }

@@ -83,8 +83,9 @@ struct PluginSpec {
   std::vector<ArgSpec> args;
   /// Makes an instance; null: known by name only, see `no_effect`.
   PluginFactory factory;
-  /// Checks arguments without making an instance. Set for every plugin with declared arguments.
-  std::function<Result<void>(const Value& args)> check_args;
+  /// Checks arguments without making an instance; errors carry `path`. Set for every plugin with
+  /// declared arguments.
+  std::function<Result<void>(const Value& args, const std::string& path)> check_args;
   /// True for upstream's plugins that may be configured but do nothing here.
   bool no_effect = false;
 };
@@ -115,13 +116,21 @@ concept Validated = requires(const Args& args) {
 };
 
 template <typename Args>
-Result<Args> ReadArgs(const Value& value) {
+Result<Args> ReadArgs(const Value& value, const std::string& path) {
   Args args{};
-  if (auto done = DecodeArgs(value, args); !done) return done.error();
+  if (auto done = DecodeArgs(value, args, path); !done) return done.error();
   if constexpr (Validated<Args>) {
-    if (auto done = Validate(args); !done) return done.error();
+    if (auto done = Validate(args); !done) {
+      return ConfigError(path + "." + done.error().message());
+    }
   }
   return args;
+}
+
+template <typename Args>
+Result<void> CheckArgs(const Value& value, const std::string& path) {
+  if (auto args = ReadArgs<Args>(value, path); !args) return args.error();
+  return {};
 }
 
 template <typename T, typename Args>
@@ -158,17 +167,14 @@ class Registry {
     spec.points = internal::PointsOf<T>();
     spec.args = DescribeArgs<Args>();
     if constexpr (!std::is_same_v<Args, NoArgs>) {
-      spec.check_args = [](const Value& value) -> Result<void> {
-        if (auto args = internal::ReadArgs<Args>(value); !args) return args.error();
-        return {};
-      };
+      spec.check_args = internal::CheckArgs<Args>;
     }
     spec.factory = [](const Value& value, const Handle& handle) -> Result<PluginPtr> {
       // A plugin without declared arguments ignores what it is given, as upstream's do.
       if constexpr (std::is_same_v<Args, NoArgs>) {
         return internal::Make<T>(NoArgs{}, handle);
       } else {
-        auto args = internal::ReadArgs<Args>(value);
+        auto args = internal::ReadArgs<Args>(value, "args");
         if (!args) return args.error();
         return internal::Make<T>(*args, handle);
       }

@@ -91,10 +91,7 @@ void AddWithoutEffect(Registry& registry, std::string name, std::string help, Po
   spec.args = DescribeArgs<Args>();
   spec.no_effect = true;
   if constexpr (!std::is_same_v<Args, NoArgs>) {
-    spec.check_args = [](const Value& value) -> Result<void> {
-      if (auto args = ReadArgs<Args>(value); !args) return args.error();
-      return {};
-    };
+    spec.check_args = CheckArgs<Args>;
   }
   (void)registry.Add(std::move(spec));
 }
