@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from schedfw import _core
+from schedfw._json import dumps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ PathLike = str | os.PathLike[str]
 
 
 def _text(objects: Mapping[str, Any] | str) -> str:
-    return objects if isinstance(objects, str) else json.dumps(objects)
+    return objects if isinstance(objects, str) else dumps(objects)
 
 
 class Cluster:
@@ -26,6 +26,14 @@ class Cluster:
 
     Nodes are rows: every array has one entry a node, in the order of `nodes`. Amounts are
     integers: thousandths of a core for cpu, bytes for memory, units for devices.
+
+    While `Scheduler.place` runs, its plugins and its progress callback may look at the cluster but
+    not change it, and other threads may do neither: give each thread a fork.
+
+    Examples
+    --------
+    >>> cluster = Cluster.load("nodes.json", "pods.yaml.gz")
+    >>> cluster.to_pandas("cpu", "nvidia.com/gpu", labels=["topology.kubernetes.io/zone"])
     """
 
     def __init__(self) -> None:
@@ -52,6 +60,8 @@ class Cluster:
         ParseError
             With the file, the line, the object and the field, the value, and what is allowed.
         """
+        if not paths:
+            raise _core.Error("load: give at least one file")
         return cls._wrap(_core.Cluster._read([os.fspath(path) for path in paths]))
 
     @classmethod
@@ -71,6 +81,11 @@ class Cluster:
             An object or a List as a dict, or JSON or YAML text.
         name
             Stands for the file in errors.
+
+        Raises
+        ------
+        ParseError
+            As `load` does.
         """
         self._core._apply(_text(objects), name)
 
@@ -79,11 +94,17 @@ class Cluster:
         return Cluster._wrap(self._core.fork())
 
     def bind(self, pod: str, node: str) -> None:
-        """Bind a waiting pod ("namespace/name") to a node, whether it fits or not."""
+        """Bind a waiting pod ("namespace/name") to a node, whether it fits or not.
+
+        A pod without "namespace/" is in the namespace default, here and elsewhere.
+        """
         self._core.bind(pod, node)
 
     def delete_node(self, name: str) -> None:
-        """Delete a node; its pods count nowhere until it comes back."""
+        """Delete a node; its pods count nowhere until it comes back.
+
+        The last row moves into its place, so that `nodes` changes its order.
+        """
         self._core.delete_node(name)
 
     def delete_pod(self, name: str) -> None:
@@ -138,20 +159,35 @@ class Cluster:
         return self._core.pods_on(node)
 
     def allocatable(self, resource: str) -> npt.NDArray[np.int64]:
-        """Return what each node offers of a resource: a new array, shape (nodes,)."""
+        """Return what each node offers of a resource: a new int64 array, shape (nodes,)."""
         return self._core.allocatable(resource)
 
     def requested(self, resource: str) -> npt.NDArray[np.int64]:
-        """Return what the pods of each node take of a resource: a new array, shape (nodes,)."""
+        """Return what the pods of each node take: a new int64 array, shape (nodes,).
+
+        Of "pods" each takes one.
+        """
         return self._core.requested(resource)
 
     def label(self, key: str) -> list[str | None]:
         """Return each node's value of a label, None where it has none."""
         return self._core.label(key)
 
-    def to_pandas(self, *resources: str, labels: tuple[str, ...] = ()) -> pd.DataFrame:
-        """Return a DataFrame of nodes: allocatable and requested of each resource, and labels."""
+    def to_pandas(self, *resources: str, labels: Iterable[str] = ()) -> pd.DataFrame:
+        """Return a DataFrame of nodes; needs pandas.
+
+        Parameters
+        ----------
+        *resources
+            Each gives the columns "<resource> allocatable" and "<resource> requested"; without any,
+            cpu and memory do.
+        labels
+            Keys of node labels, a column each.
+        """
         import pandas as pd
+
+        if isinstance(labels, str):
+            labels = (labels,)
 
         columns: dict[str, Any] = {}
         for resource in resources or ("cpu", "memory"):

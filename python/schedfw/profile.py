@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schedfw import _core
@@ -25,17 +25,29 @@ _POINTS = (
 )
 
 
+def _entries(profile: Mapping[str, Any], key: str) -> Iterator[Any]:
+    """Yield what a profile enables or disables at any point, whatever else stands there."""
+    points = profile.get("plugins")
+    for plugins in points.values() if isinstance(points, Mapping) else ():
+        entries = plugins.get(key) if isinstance(plugins, Mapping) else None
+        yield from entries if isinstance(entries, list | tuple) else ()
+
+
 class Profile:
     """A profile of a KubeSchedulerConfiguration, built step by step.
 
-    It starts with the default plugins. Each method returns a changed copy:
-
-    >>> Profile().disable("ImageLocality").enable("PodTopologySpread", weight=5, point="score")
+    It starts with the default plugins. Each method returns a changed copy. What is wrong with a
+    profile, such as a plugin that doesn't exist, the Scheduler says that is made with it.
 
     Parameters
     ----------
     scheduler_name
         The pods whose spec.schedulerName is this one use the profile.
+
+    Examples
+    --------
+    >>> Profile().disable("ImageLocality").enable("PodTopologySpread", weight=5, point="score")
+    >>> Profile().args("NodeResourcesFit", scoringStrategy={"type": "MostAllocated"})
     """
 
     def __init__(self, scheduler_name: str = "default-scheduler") -> None:
@@ -43,7 +55,7 @@ class Profile:
 
     @classmethod
     def from_dict(cls, profile: Mapping[str, Any]) -> Profile:
-        """Take one entry of a configuration's `profiles`."""
+        """Take one entry of a configuration's `profiles`, a dict."""
         out = cls()
         out._profile = copy.deepcopy(dict(profile))
         out._profile.setdefault("schedulerName", "default-scheduler")
@@ -51,7 +63,10 @@ class Profile:
 
     @classmethod
     def only(cls, *plugins: str, scheduler_name: str = "default-scheduler") -> Profile:
-        """Start with these plugins alone, besides PrioritySort and DefaultBinder."""
+        """Start with these plugins alone, besides PrioritySort and DefaultBinder.
+
+        They run at every extension point that they have.
+        """
         out = cls(scheduler_name).disable("*")
         for plugin in ("PrioritySort", *plugins, "DefaultBinder"):
             out = out.enable(plugin)
@@ -70,7 +85,8 @@ class Profile:
         plugin
             Its name.
         weight
-            Of its score; without one it is 1, or for a default plugin at multiPoint, also 1.
+            Of its score. Without one, and for 0, it is 1, as in kube-scheduler, also for plugins
+            that have another one by default: `disable` leaves a score out.
         point
             "multiPoint" or an extension point in the configuration's spelling, like "score".
         """
@@ -80,16 +96,29 @@ class Profile:
         return self._with(point, "enabled", entry)
 
     def disable(self, plugin: str, point: str = "multiPoint") -> Profile:
-        """Disable a plugin ("*": all) at an extension point, or at all it has."""
-        return self._with(point, "disabled", {"name": plugin})
+        """Disable a plugin ("*": all) at an extension point, or at all it has.
+
+        That also takes back what `enable` said of it at this point.
+        """
+        out = self._with(point, "disabled", {"name": plugin})
+        plugins = out._profile["plugins"][point]
+        if "enabled" in plugins:
+            plugins["enabled"] = [
+                entry for entry in plugins["enabled"] if plugin not in ("*", entry["name"])
+            ]
+        return out
 
     def args(self, plugin: str, **args: Any) -> Profile:
-        """Set arguments of a plugin, in the configuration's spelling; others stay as they are."""
+        """Set arguments of a plugin, in the configuration's spelling; others stay as they are.
+
+        `describe_plugins` lists them.
+        """
         out = self._copy()
-        configs = out._profile.setdefault("pluginConfig", [])
+        args = copy.deepcopy(args)
+        configs = out._profile["pluginConfig"] = out._profile.get("pluginConfig") or []
         for config in configs:
             if config["name"] == plugin:
-                config.setdefault("args", {}).update(args)
+                config["args"] = {**(config.get("args") or {}), **args}
                 return out
         configs.append({"name": plugin, "args": args})
         return out
@@ -101,9 +130,9 @@ class Profile:
     def mentions(self, plugin: str) -> bool:
         """Return whether the profile enables or disables this plugin by name."""
         return any(
-            entry.get("name") == plugin
-            for plugins in self._profile.get("plugins", {}).values()
-            for entry in [*plugins.get("enabled", []), *plugins.get("disabled", [])]
+            isinstance(entry, Mapping) and entry.get("name") == plugin
+            for key in ("enabled", "disabled")
+            for entry in _entries(self._profile, key)
         )
 
     def _copy(self) -> Profile:
@@ -115,9 +144,11 @@ class Profile:
                 f'"{point}" is no extension point (allowed: {", ".join(_POINTS)})'
             )
         out = self._copy()
-        entries = out._profile.setdefault("plugins", {}).setdefault(point, {}).setdefault(key, [])
-        entries[:] = [e for e in entries if e["name"] != entry["name"]]
-        entries.append(entry)
+        # Hand-written profiles may have nulls where they enable nothing.
+        points = out._profile["plugins"] = out._profile.get("plugins") or {}
+        plugins = points[point] = points.get(point) or {}
+        others = [e for e in plugins.get(key) or [] if e["name"] != entry["name"]]
+        plugins[key] = [*others, entry]
         return out
 
     def __eq__(self, other: object) -> bool:

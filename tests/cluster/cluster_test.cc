@@ -128,6 +128,52 @@ TEST(Cluster, RefusesWhatWouldOverflow) {
             "zero or more)");
 }
 
+TEST(Cluster, RefusesTooManyResources) {
+  const auto load = [](int count) {
+    std::string requests;
+    for (int i = 0; i < count; ++i) requests += "example.com/r" + std::to_string(i) + ": 1, ";
+    const std::string text =
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i, "
+        "resources: {requests: {" +
+        requests + "}}}]}\n";
+    auto cluster = testing::TryParse(text);
+    return cluster.ok() ? "" : cluster.error().message();
+  };
+  EXPECT_EQ(load(30), "");
+  EXPECT_EQ(load(31), "Pod default/p: the pod asks for 31 resources (allowed: at most 30)");
+}
+
+TEST(Cluster, RefusesBadSelectors) {
+  const auto load = [](const std::string& spec) {
+    auto cluster = testing::TryParse(PodYaml("p", "", spec));
+    return cluster.ok() ? "" : cluster.error().message();
+  };
+  const std::string affinity =
+      "  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+      "{nodeSelectorTerms: [";
+  const std::string at =
+      "Pod default/p: spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution: "
+      "nodeSelectorTerms[0]: ";
+  EXPECT_EQ(load(affinity + "{matchExpressions: [{key: a, operator: In}]}]}}}\n"),
+            at + "matchExpressions[0]: values: In and NotIn need at least one value (key \"a\")");
+  EXPECT_EQ(load(affinity + "{matchExpressions: [{key: a, operator: Gt, values: [x]}]}]}}}\n"),
+            at + "matchExpressions[0]: values[0]: \"x\" is not an integer, which Gt and Lt need "
+                 "(key \"a\")");
+  EXPECT_EQ(load(affinity + "{matchFields: [{key: spec.x, operator: In, values: [a]}]}]}}}\n"),
+            at + "matchFields[0].key: \"spec.x\" is not a field of nodes that can be selected "
+                 "(allowed: metadata.name)");
+  const std::string spread =
+      "  topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: DoNotSchedule, ";
+  EXPECT_EQ(load(spread + "maxSkew: 0}]\n"),
+            "Pod default/p: spec.topologySpreadConstraints[0]: maxSkew: 0 is not allowed (allowed: "
+            "1 or more)");
+  EXPECT_EQ(load(spread + "maxSkew: 1, labelSelector: {matchExpressions: [{key: a, operator: Gt, "
+                          "values: ['1']}]}}]\n"),
+            "Pod default/p: spec.topologySpreadConstraints[0]: labelSelector: matchExpressions[0]: "
+            "operator: Gt and Lt select nodes only (key \"a\"; allowed: In, NotIn, Exists, "
+            "DoesNotExist)");
+}
+
 TEST(Cluster, AssumeAndForget) {
   Cluster cluster = Parse(NodeYaml("n1") + PodYaml("p1", "", "", "2") + PodYaml("p2"));
   const PodPtr p1 = cluster.view().FindPod("default", "p1");

@@ -1,0 +1,128 @@
+// Costs of scheduling cycles, of their parts, and of forks. See docs/performance.md.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "schedfw/api/normalize.h"
+#include "schedfw/plugins/registry.h"
+#include "schedfw/scheduler/scheduler.h"
+
+namespace schedfw {
+namespace {
+
+api::ResourceList Resources(const std::string& cpu, const std::string& memory, int gpus) {
+  return {{"cpu", *Quantity::Parse(cpu)},
+          {"memory", *Quantity::Parse(memory)},
+          {"pods", Quantity::FromUnits(110)},
+          {"nvidia.com/gpu", Quantity::FromUnits(gpus)}};
+}
+
+// GPU nodes in 8 zones and 32 racks, and training pods of 10 jobs, of which every fourth is bound.
+Cluster TrainingCluster(int nodes, int pods, bool spread) {
+  Cluster cluster;
+  for (int i = 0; i < nodes; ++i) {
+    api::Node node;
+    node.metadata.name = "gpu-" + std::to_string(100000 + i);
+    node.metadata.labels = {{"kubernetes.io/hostname", node.metadata.name},
+                            {"topology.kubernetes.io/zone", "zone-" + std::to_string(i % 8)},
+                            {"topology.kubernetes.io/rack", "rack-" + std::to_string(i % 32)}};
+    node.status.capacity = Resources("128", "1008Gi", 8);
+    (void)cluster.AddNode(std::move(node));
+  }
+  for (int i = 0; i < pods; ++i) {
+    api::Pod pod;
+    pod.metadata.name = "train-" + std::to_string(i);
+    pod.metadata.ns = "ml";
+    const std::string job = "job-" + std::to_string(i % 10);
+    pod.metadata.labels = {{"job", job}, {"framework", "resnet50"}};
+    api::Container container;
+    container.image = "registry.local/train:1";
+    container.resources.requests = Resources("8", "64Gi", 4);
+    container.resources.requests.erase("pods");
+    pod.spec.containers.push_back(std::move(container));
+    if (spread) {
+      pod.spec.topology_spread_constraints.resize(2);
+      auto& zone = pod.spec.topology_spread_constraints[0];
+      zone.topology_key = "topology.kubernetes.io/zone";
+      zone.label_selector = {{{"job", job}}, {}};
+      auto& rack = pod.spec.topology_spread_constraints[1];
+      rack.max_skew = 2;
+      rack.topology_key = "topology.kubernetes.io/rack";
+      rack.when_unsatisfiable = api::UnsatisfiableConstraintAction::kScheduleAnyway;
+      rack.label_selector = {{{"framework", "resnet50"}}, {}};
+    }
+    if (i % 4 == 0 && i / 4 < nodes) {
+      pod.spec.node_name = "gpu-" + std::to_string(100000 + i / 4);
+    }
+    (void)cluster.AddPod(std::move(pod));
+  }
+  return cluster;
+}
+
+std::unique_ptr<Scheduler> MakeScheduler(int threads,
+                                         NormalizeMode normalize = NormalizeMode::kParallel) {
+  SchedulerOptions options;
+  options.executor.threads = threads;
+  options.executor.normalize = normalize;
+  return *Scheduler::Create({}, InTreeRegistry(), options);
+}
+
+// One cycle without binding: nodes, spread constraints or not, threads.
+void BM_Schedule(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const Cluster cluster = TrainingCluster(nodes, nodes, state.range(1) != 0);
+  const auto scheduler = MakeScheduler(static_cast<int>(state.range(2)));
+  const PodPtr pod = cluster.view().Pending().front();
+  for (auto _ : state) benchmark::DoNotOptimize(scheduler->Schedule(cluster.view(), *pod).row);
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_Schedule)
+    ->ArgNames({"nodes", "spread", "threads"})
+    ->ArgsProduct({{512, 5000, 20000}, {0, 1}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
+
+// 1,000 pods on 512 nodes, one after another, bound.
+void BM_Place(benchmark::State& state) {
+  const Cluster cluster = TrainingCluster(512, 1000, state.range(0) != 0);
+  const auto scheduler = MakeScheduler(1);
+  for (auto _ : state) {
+    Cluster fork = cluster.Fork();
+    benchmark::DoNotOptimize(scheduler->Place(fork).size());
+  }
+}
+BENCHMARK(BM_Place)->ArgName("spread")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+// NormalizeScore of all plugins at once, or one after the other on the calling thread.
+void BM_Normalize(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const Cluster cluster = TrainingCluster(nodes, nodes, true);
+  const auto mode = state.range(1) != 0 ? NormalizeMode::kSynchronous : NormalizeMode::kParallel;
+  const auto scheduler = MakeScheduler(2, mode);
+  const PodPtr pod = cluster.view().Pending().front();
+  for (auto _ : state) benchmark::DoNotOptimize(scheduler->Schedule(cluster.view(), *pod).row);
+}
+BENCHMARK(BM_Normalize)
+    ->ArgNames({"nodes", "synchronous"})
+    ->ArgsProduct({{512, 5000, 20000}, {0, 1}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
+
+// A fork, and one pod bound on it.
+void BM_ForkAndBind(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const Cluster cluster = TrainingCluster(nodes, 4 * nodes, false);
+  const PodPtr pod = cluster.view().Pending().front();
+  for (auto _ : state) {
+    Cluster fork = cluster.Fork();
+    benchmark::DoNotOptimize(fork.AssumePod(*pod, 0).ok());
+  }
+}
+BENCHMARK(BM_ForkAndBind)->ArgName("nodes")->Arg(512)->Arg(5000)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace schedfw
