@@ -47,6 +47,7 @@ Cluster TrainingCluster(int nodes, int pods, bool spread) {
     if (spread) {
       pod.spec.topology_spread_constraints.resize(2);
       auto& zone = pod.spec.topology_spread_constraints[0];
+      zone.max_skew = 1;
       zone.topology_key = "topology.kubernetes.io/zone";
       zone.label_selector = {{{"job", job}}, {}};
       auto& rack = pod.spec.topology_spread_constraints[1];

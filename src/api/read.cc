@@ -157,6 +157,9 @@ class Decoder {
     Visitor(Decoder& decoder, std::string_view key, ondemand::value value)
         : decoder_(decoder), key_(key), value_(value) {}
 
+    std::string_view key() const { return key_; }
+    bool is_null() { return Type(value_) == ondemand::json_type::null; }
+
     template <typename T>
     void operator()(std::string_view name, T&& field) {
       if (done_ || name != key_) return;
@@ -213,6 +216,28 @@ class Decoder {
     if (IsNull(value)) return;
     ForEachField(value, [&](Visitor& visitor) { Fields(visitor, out); });
   }
+  // Fields whose absence would mean something else than what the API server makes of it: it refuses
+  // the object.
+  void Read(ondemand::value value, SelectorRequirement& out) {
+    ReadRequiring(value, out, {"key", "operator"});
+  }
+  void Read(ondemand::value value, TopologySpreadConstraint& out) {
+    ReadRequiring(value, out, {"maxSkew", "topologyKey", "whenUnsatisfiable"});
+  }
+  template <typename T>
+  void ReadRequiring(ondemand::value value, T& out,
+                     std::initializer_list<std::string_view> required) {
+    const char* at = At(value);
+    std::vector<std::string_view> missing(required);
+    if (!IsNull(value)) {
+      ForEachField(value, [&](Visitor& visitor) {
+        if (!visitor.is_null()) std::erase(missing, visitor.key());
+        Fields(visitor, out);
+      });
+    }
+    if (!missing.empty()) Missing(at, missing.front());
+  }
+
   template <typename F>
   void Read(ondemand::value value, Nested<F>& nested) {
     if (IsNull(value)) return;
@@ -387,7 +412,7 @@ class Decoder {
                   std::string_view item_version) {
     const std::string kind = StringField(object, "kind", item_kind);
     const std::string version = StringField(object, "apiVersion", item_version);
-    if (kind.empty()) Missing(at, "kind", "a kind is required");
+    if (kind.empty()) Missing(at, "kind");
     if (kind.ends_with("List") && ReadList(at, object, kind, version)) return;
     object_at_ = at;
     const std::string name = version + " " + kind;
@@ -409,7 +434,7 @@ class Decoder {
     for (const auto& [known, its_version] : kKinds) {
       if (version.empty() && kind == known) {
         Missing(at, "apiVersion",
-                "an apiVersion is required (for a " + kind + ": " + std::string(its_version) + ")");
+                " (allowed for a " + kind + ": " + std::string(its_version) + ")");
       }
     }
     ++out_.ignored[version.empty() ? kind : name];
@@ -453,9 +478,10 @@ class Decoder {
     }
   }
 
-  [[noreturn]] void Missing(const char* at, std::string_view field, std::string what) {
+  [[noreturn]] void Missing(const char* at, std::string_view field,
+                            const std::string& allowed = "") {
     path_.Push(field);
-    throw BadValue{at, std::move(what)};
+    throw BadValue{at, "must be given" + allowed};
   }
 
   std::string StringField(ondemand::object& object, std::string_view key,
@@ -488,7 +514,7 @@ class Decoder {
     }
     if (out.metadata.name.empty()) {
       path_.Push(std::string_view("metadata"));
-      Missing(object_at_, "name", "a name is required");
+      Missing(object_at_, "name");
     }
     kind_ = {};
     meta_ = nullptr;
@@ -516,7 +542,7 @@ class TextReader {
     if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a byte order mark
     const auto first = text.find_first_not_of(kBlanks);
     if (first == std::string::npos) return ParseError(file_ + ": the file is empty");
-    if (text[first] == '{' || text[first] == '[') return ReadJson(std::move(text), nullptr);
+    if (io::BeginsAsJson(text)) return ReadJson(std::move(text), nullptr);
     return ReadYaml(text);
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/json_number.h"
+#include "io/json_syntax.h"
 #include "io/ondemand.h"
 #include "io/yaml_to_json.h"
 
@@ -141,9 +142,9 @@ std::string ToJson(const Value& value, int indent) {
 }
 
 Result<Value> ParseValue(std::string_view text, const std::string& name) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return ParseError(name + ": the document is empty");
-  if (text[first] == '{' || text[first] == '[') return ParseJson(std::string(text), nullptr, name);
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    return ParseError(name + ": the document is empty");
+  if (io::BeginsAsJson(text)) return ParseJson(std::string(text), nullptr, name);
   auto documents = io::YamlToJson(text, name);
   if (!documents) return documents.error();
   if (documents->empty()) return ParseError(name + ": the document is empty");

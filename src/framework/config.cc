@@ -1,7 +1,9 @@
 #include "schedfw/framework/config.h"
 
-#include <charconv>
-#include <cmath>
+#include <yaml-cpp/binary.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -23,7 +25,7 @@ constexpr std::string_view kApiVersion = "kubescheduler.config.k8s.io/v1";
 // (k8s.io/kube-scheduler/config/v1/types.go).
 struct LeaderElection {
   bool leader_elect = true;
-  std::string lease_duration, renew_deadline, retry_period;
+  GoDuration lease_duration, renew_deadline, retry_period;
   std::string resource_lock, resource_name, resource_namespace;
 };
 template <typename V>
@@ -81,7 +83,7 @@ struct Extender {
   ExtenderConfig config;
   bool enable_https = false, node_cache_capable = false;
   std::optional<TlsConfig> tls;
-  std::string http_timeout;
+  GoDuration http_timeout;
   std::vector<ManagedResource> managed_resources;
 };
 template <typename V>
@@ -188,66 +190,22 @@ void Fields(V& v, Configuration& o) {
   v("delayCacheUntilActive", o.delay_cache_until_active);
 }
 
-// Go's time.ParseDuration in seconds: "1h2m3.5s", "300ms", "0". nullopt: not a duration.
-std::optional<double> ParseDuration(std::string_view text) {
-  double sign = 1;
-  if (text.starts_with('-') || text.starts_with('+')) {
-    sign = text[0] == '-' ? -1 : 1;
-    text.remove_prefix(1);
-  }
-  if (text == "0") return 0;
-  if (text.empty()) return std::nullopt;
-  constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"μs", 1e-6},
-      {"ms", 1e-3}, {"s", 1},     {"m", 60},    {"h", 3600}};
-  double total = 0;
-  while (!text.empty()) {
-    const std::size_t digits = text.find_first_not_of("0123456789.");
-    if (digits == 0 || digits == std::string_view::npos) return std::nullopt;
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + digits, number);
-    if (error != std::errc() || end != text.data() + digits) return std::nullopt;
-    text.remove_prefix(digits);
-    const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& u) {
-      return text.starts_with(u.first) &&
-             (text.size() == u.first.size() ||
-              (text[u.first.size()] >= '0' && text[u.first.size()] <= '9') ||
-              text[u.first.size()] == '.');
-    });
-    if (unit == std::end(kUnits)) return std::nullopt;
-    total += number * unit->second;
-    text.remove_prefix(unit->first.size());
-  }
-  return sign * total;
-}
-
-Result<double> Duration(const std::string& text, double otherwise, const std::string& path) {
-  if (text.empty()) return otherwise;
-  const auto seconds = ParseDuration(text);
-  if (!seconds) {
-    return ConfigError(path + ": \"" + text + "\" is not a duration (allowed: like 15s or 1m30s)");
-  }
-  return *seconds;
-}
-
 // k8s.io/component-base/config/validation, ValidateLeaderElectionConfiguration.
 Result<void> ValidateLeaderElection(const LeaderElection& in) {
   const std::string path = "leaderElection";
-  auto lease = Duration(in.lease_duration, 15, path + ".leaseDuration");
-  if (!lease) return lease.error();
-  auto renew = Duration(in.renew_deadline, 10, path + ".renewDeadline");
-  if (!renew) return renew.error();
-  auto retry = Duration(in.retry_period, 2, path + ".retryPeriod");
-  if (!retry) return retry.error();
   if (!in.leader_elect) return {};
   // A zero stands for the default.
-  if (*lease == 0) *lease = 15;
-  if (*renew == 0) *renew = 10;
-  if (*retry == 0) *retry = 2;
-  if (*lease < 0) return ConfigError(path + ".leaseDuration: must be greater than zero");
-  if (*renew < 0) return ConfigError(path + ".renewDeadline: must be greater than zero");
-  if (*retry < 0) return ConfigError(path + ".retryPeriod: must be greater than zero");
-  if (*lease <= *renew) {
+  const auto or_default = [](const GoDuration& duration, double otherwise) {
+    const double seconds = duration.seconds.value_or(0);
+    return seconds == 0 ? otherwise : seconds;
+  };
+  const double lease = or_default(in.lease_duration, 15);
+  const double renew = or_default(in.renew_deadline, 10);
+  const double retry = or_default(in.retry_period, 2);
+  if (lease < 0) return ConfigError(path + ".leaseDuration: must be greater than zero");
+  if (renew < 0) return ConfigError(path + ".renewDeadline: must be greater than zero");
+  if (retry < 0) return ConfigError(path + ".retryPeriod: must be greater than zero");
+  if (lease <= renew) {
     return ConfigError(path + ".leaseDuration: must be greater than renewDeadline");
   }
   if (!in.resource_lock.empty() && in.resource_lock != "leases") {
@@ -255,6 +213,12 @@ Result<void> ValidateLeaderElection(const LeaderElection& in) {
                        "\" is not allowed (allowed: leases)");
   }
   return {};
+}
+
+// Bytes in base64; what yaml-cpp can't decode it gives as nothing.
+Result<void> CheckBase64(const std::string& text, const std::string& path) {
+  if (text.empty() || !YAML::DecodeBase64(text).empty()) return {};
+  return ConfigError(path + ": is not base64");
 }
 
 Result<void> ValidateExtenders(const std::vector<Extender>& extenders) {
@@ -270,8 +234,12 @@ Result<void> ValidateExtenders(const std::vector<Extender>& extenders) {
     if (!extender.config.bind_verb.empty() && ++binders > 1) {
       return ConfigError("extenders: only one extender can implement bind");
     }
-    if (auto timeout = Duration(extender.http_timeout, 0, path + ".httpTimeout"); !timeout) {
-      return timeout.error();
+    if (extender.tls) {
+      for (const auto& [name, data] : {std::pair{"certData", &extender.tls->cert_data},
+                                       std::pair{"keyData", &extender.tls->key_data},
+                                       std::pair{"caData", &extender.tls->ca_data}}) {
+        if (auto done = CheckBase64(*data, path + ".tlsConfig." + name); !done) return done;
+      }
     }
     for (std::size_t j = 0; j < extender.managed_resources.size(); ++j) {
       const std::string& name = extender.managed_resources[j].name;
@@ -292,13 +260,45 @@ bool SameText(const PluginSet& a, const PluginSet& b) {
                         return p.name == q.name && p.weight == q.weight;
                       });
   };
-  return same(a.enabled, b.enabled) && same(a.disabled, b.disabled);
+  // Upstream reads no weight of what is disabled.
+  const auto names = [](const std::vector<PluginRef>& list) {
+    std::vector<std::string> out;
+    for (const PluginRef& ref : list) out.push_back(ref.name);
+    return out;
+  };
+  return same(a.enabled, b.enabled) && names(a.disabled) == names(b.disabled);
 }
 
 // Plugins that v1 has removed (apis/config/validation, invalidPluginsByVersion).
 bool IsRemoved(std::string_view plugin) {
   return plugin == "AzureDiskLimits" || plugin == "CinderLimits" || plugin == "EBSLimits" ||
          plugin == "GCEPDLimits";
+}
+
+// The points of pod groups: read and checked, without effect here.
+Result<void> CheckPodGroupPoints(const Profile& profile, const std::string& path,
+                                 const Registry& registry) {
+  struct Point {
+    const char* name;
+    const PluginSet* set;
+    std::set<std::string_view> plugins;
+  };
+  const Point points[] = {
+      {"placementGenerate", &profile.placement_generate, {"TopologyPlacementGenerator"}},
+      {"placementScore", &profile.placement_score, {"NodeResourcesFit", "PodGroupPodsCount"}},
+      {"podGroupPostFilter",
+       &profile.pod_group_post_filter,
+       {"DefaultPreemption", "DynamicResources"}}};
+  for (const Point& point : points) {
+    for (std::size_t i = 0; i < point.set->enabled.size(); ++i) {
+      const std::string& plugin = point.set->enabled[i].name;
+      const std::string at = path + ".plugins." + point.name + ".enabled[" + std::to_string(i) +
+                             "].name: plugin \"" + plugin + "\" ";
+      if (registry.Find(plugin) == nullptr) return ConfigError(at + "does not exist");
+      if (!point.plugins.contains(plugin)) return ConfigError(at + "does not extend this point");
+    }
+  }
+  return {};
 }
 
 Result<void> CheckPluginConfig(Profile& profile, const std::string& path,
@@ -328,7 +328,8 @@ Result<void> CheckPluginConfig(Profile& profile, const std::string& path,
           ++it;
           continue;
         }
-        if (text == nullptr || *text != wanted) {
+        const bool absent = it->second.IsNull() || (text != nullptr && text->empty());
+        if (!absent && (text == nullptr || *text != wanted)) {
           return ConfigError(at + ".args." + it->first + ": arguments of " + config.name +
                              " must be of " + it->first + " " + wanted);
         }
@@ -395,8 +396,11 @@ Result<SchedulerConfig> FromValue(const Value& value, const Registry& registry) 
     in.profiles[0].scheduler_name = "default-scheduler";
   }
   for (std::size_t i = 0; i < in.profiles.size(); ++i) {
-    auto done = CheckPluginConfig(in.profiles[i], "profiles[" + std::to_string(i) + "]", registry);
-    if (!done) return done.error();
+    const std::string path = "profiles[" + std::to_string(i) + "]";
+    if (auto done = CheckPluginConfig(in.profiles[i], path, registry); !done) return done.error();
+    if (auto done = CheckPodGroupPoints(in.profiles[i], path, registry); !done) {
+      return done.error();
+    }
   }
   if (auto done = Validate(in); !done) return done.error();
 

@@ -323,4 +323,15 @@ std::size_t EndOfJsonValue(std::string_view text) {
   return text.size();
 }
 
+bool BeginsAsJson(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::size_t at = text.find_first_not_of(kBlanks);
+  if (at == std::string_view::npos || (text[at] != '{' && text[at] != '[')) return false;
+  while (at != std::string_view::npos && text[at] == '[')
+    at = text.find_first_not_of(kBlanks, at + 1);
+  if (at == std::string_view::npos || text[at] != '{') return true;
+  at = text.find_first_not_of(kBlanks, at + 1);
+  return at == std::string_view::npos || text[at] == '"' || text[at] == '}';
+}
+
 }  // namespace schedfw::io

@@ -13,6 +13,11 @@ namespace schedfw::io {
 /// `most` bytes between two characters. Complexity: linear in `most`.
 std::string Printable(std::string_view text, std::size_t most = 60);
 
+/// Whether a text is JSON and not YAML, as its beginning tells: a brace or bracket, and in the
+/// first object either nothing or a key in quotes. YAML's flow style has keys without quotes.
+/// Complexity: linear in the blanks at the beginning.
+bool BeginsAsJson(std::string_view text);
+
 /// The first place where a text breaks the grammar of JSON.
 struct JsonFault {
   std::size_t offset = 0;

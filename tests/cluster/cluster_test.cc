@@ -156,9 +156,8 @@ TEST(Cluster, RefusesBadSelectors) {
       "nodeSelectorTerms[0]: ";
   EXPECT_EQ(load(affinity + "{matchExpressions: [{key: a, operator: In}]}]}}}\n"),
             at + "matchExpressions[0]: values: In and NotIn need at least one value (key \"a\")");
-  EXPECT_EQ(load(affinity + "{matchExpressions: [{key: a, operator: Gt, values: [x]}]}]}}}\n"),
-            at + "matchExpressions[0]: values[0]: \"x\" is not an integer, which Gt and Lt need "
-                 "(key \"a\")");
+  EXPECT_EQ(load(affinity + "{matchExpressions: [{key: a b, operator: Exists}]}]}}}\n"),
+            at + "matchExpressions[0]: key: \"a b\" is not a label key (allowed: [prefix/]name)");
   EXPECT_EQ(load(affinity + "{matchFields: [{key: spec.x, operator: In, values: [a]}]}]}}}\n"),
             at + "matchFields[0].key: \"spec.x\" is not a field of nodes that can be selected "
                  "(allowed: metadata.name)");

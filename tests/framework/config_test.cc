@@ -80,6 +80,61 @@ TEST(Config, SaysWhatIsWrongWhereAndWhatIsAllowed) {
   EXPECT_EQ(Refusal(kHead + "extenders: [{urlPrefix: x, filterVerb: f, weight: 1}]\n"), "");
 }
 
+// What upstream refuses only when it builds the profiles, or reads in unusual ways.
+TEST(Config, FineRules) {
+  const auto profile = [](const std::string& text) {
+    return Refusal(kHead + "profiles: [{" + text + "}]\n");
+  };
+  const auto args = [&](const std::string& plugin, const std::string& text) {
+    return profile("pluginConfig: [{name: " + plugin + ", args: " + text + "}]");
+  };
+  const std::string at = "f: profiles[0].pluginConfig[0].args.";
+  EXPECT_EQ(args("NodeResourcesFit", "{scoringStrategy: {}}"),
+            at + "scoringStrategy.type: must be given (allowed: LeastAllocated, MostAllocated, "
+                 "RequestedToCapacityRatio)");
+  EXPECT_EQ(args("NodeResourcesFit", "{scoringStrategy: null}"), "");
+  EXPECT_EQ(args("PodTopologySpread", "{defaultingType: ''}"), "");
+  EXPECT_EQ(args("VolumeBinding",
+                 "{shape: [{utilization: 0, score: 0}, {utilization: 100, score: "
+                 "10}]}"),
+            "");
+  EXPECT_EQ(args("VolumeBinding",
+                 "{shape: [{utilization: 5, score: 0}, {utilization: 5, score: "
+                 "10}]}"),
+            at + "shape[1].utilization: 5: values must be sorted in increasing order");
+  EXPECT_EQ(args("DynamicResources", "{filterTimeout: -1s}"),
+            at + "filterTimeout: -1s is too short (allowed: 0s or more)");
+  EXPECT_EQ(args("DynamicResources", "{bindingTimeout: 999ms}"),
+            at + "bindingTimeout: 999ms is too short (allowed: 1s or more)");
+  EXPECT_EQ(args("DynamicResources", "{bindingTimeout: 1h2m3.5s}"), "");
+  EXPECT_EQ(args("NodeAffinity",
+                 "{addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                 "{nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In, values: "
+                 "['-5']}]}]}}}"),
+            at + "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: "
+                 "matchExpressions[0]: values[0]: \"-5\" is not a label value (key \"a\")");
+  EXPECT_EQ(args("NodeResourcesFit", "{kind: '', ignoredResources: [a/b]}"), "");
+  EXPECT_EQ(profile("plugins: {placementScore: {enabled: [{name: NodePorts}]}}"),
+            "f: profiles[0].plugins.placementScore.enabled[0].name: plugin \"NodePorts\" does not "
+            "extend this point");
+  EXPECT_EQ(profile("plugins: {placementScore: {enabled: [{name: PodGroupPodsCount}]}}"), "");
+  EXPECT_EQ(profile("plugins: {preScore: {enabled: [{name: DynamicResources}]}}"),
+            "profile \"default-scheduler\": plugin \"DynamicResources\" does not extend PreScore");
+  EXPECT_EQ(profile("plugins: {permit: {enabled: [{name: GangScheduling}]}}"), "");
+  EXPECT_EQ(Refusal(kHead + "leaderElection: {leaseDuration: null}\n"),
+            "f: leaderElection.leaseDuration: expected a duration like 15s, got null");
+  EXPECT_EQ(Refusal(kHead + "extenders: [{urlPrefix: x, tlsConfig: {certData: '%%%'}}]\n"),
+            "f: extenders[0].tlsConfig.certData: is not base64");
+  EXPECT_EQ(
+      Refusal(kHead + "profiles: [{schedulerName: a, pluginConfig: [{name: PrioritySort, args: "
+                      "{x: 1}}]}, {schedulerName: b}]\n"),
+      "profile \"b\": the queueSort plugin and its arguments must be the same in all "
+      "profiles");
+  EXPECT_EQ(Refusal("{apiVersion: kubescheduler.config.k8s.io/v1, kind: "
+                    "KubeSchedulerConfiguration}"),
+            "");
+}
+
 TEST(Config, WeightsAndOrder) {
   const std::string defaults =
       "TaintToleration:3 NodeAffinity:2 NodeResourcesFit:1 PodTopologySpread:2 InterPodAffinity:2 "

@@ -41,8 +41,7 @@ Result<std::unique_ptr<Scheduler>> TryScheduler(const std::string& config_path,
   return Scheduler::Create(config, registry, std::move(options));
 }
 
-std::unique_ptr<Scheduler> MakeScheduler(const std::string& config_text,
-                                         SchedulerOptions options) {
+std::unique_ptr<Scheduler> MakeScheduler(const std::string& config_text, SchedulerOptions options) {
   const Registry registry = InTreeRegistry();
   SchedulerConfig config;
   if (!config_text.empty()) {

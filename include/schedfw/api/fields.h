@@ -187,7 +187,10 @@ void Fields(V& v, Container& o) {
 template <typename V>
 void Fields(V& v, Volume& o) {
   v("name", o.name);
-  v("image", Nested{[&](auto& w) { w("reference", o.image_reference); }});
+  v("image", Nested{[&](auto& w) {
+      o.image = true;
+      w("reference", o.image_reference);
+    }});
   v("persistentVolumeClaim", Nested{[&](auto& w) { w("claimName", o.persistent_volume_claim); }});
   v("ephemeral", Nested{[&](auto&) { o.ephemeral = true; }});
 }

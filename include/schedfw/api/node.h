@@ -17,7 +17,7 @@ enum class TaintEffect : std::uint8_t { kAny, kNoSchedule, kPreferNoSchedule, kN
 struct Taint {
   std::string key;
   std::string value;
-  TaintEffect effect = TaintEffect::kNoSchedule;
+  TaintEffect effect = TaintEffect::kAny;  ///< kAny keeps nothing away
 
   friend bool operator==(const Taint&, const Taint&) = default;
 };

@@ -35,6 +35,7 @@ struct Container {
 
 struct Volume {
   std::string name;
+  bool image = false;                   ///< an image volume
   std::string image_reference;          ///< volumes[].image.reference
   std::string persistent_volume_claim;  ///< volumes[].persistentVolumeClaim.claimName
   bool ephemeral = false;               ///< a generic ephemeral volume, which makes a claim
@@ -102,7 +103,7 @@ enum class UnsatisfiableConstraintAction : std::uint8_t { kDoNotSchedule, kSched
 enum class NodeInclusionPolicy : std::uint8_t { kHonor, kIgnore };
 
 struct TopologySpreadConstraint {
-  std::int32_t max_skew = 1;
+  std::int32_t max_skew = 0;  ///< 1 or more must be given
   std::string topology_key;
   UnsatisfiableConstraintAction when_unsatisfiable = UnsatisfiableConstraintAction::kDoNotSchedule;
   std::optional<LabelSelector> label_selector;

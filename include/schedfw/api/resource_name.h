@@ -44,6 +44,12 @@ inline bool IsQualifiedName(std::string_view name) {
          });
 }
 
+/// True for what a label may have as its value: empty, or at most 63 letters, digits, '-', '_',
+/// '.', which begin and end with a letter or digit (apimachinery content.IsLabelValue).
+inline bool IsLabelValue(std::string_view value) {
+  return value.empty() || (value.find('/') == std::string_view::npos && IsQualifiedName(value));
+}
+
 inline bool IsHugePageResource(std::string_view name) { return name.starts_with("hugepages-"); }
 
 /// True for names in the *kubernetes.io/ namespace, which unprefixed names belong to as well.

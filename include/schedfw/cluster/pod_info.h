@@ -31,6 +31,9 @@ struct NodeTerm {
   std::vector<Requirement> expressions;
   std::vector<NameTest> names;
   std::int32_t weight = 0;  ///< of a preferred term
+  /// Not empty: the term can't be parsed. A required one matches nothing, a preferred one fails the
+  /// scoring (nodeaffinity.go, LazyErrorNodeSelector and NewPreferredSchedulingTerms).
+  std::string error;
 };
 
 /// spec.nodeSelector and the required node affinity.
@@ -157,8 +160,13 @@ inline Result<void> RefuseNegative(const api::Pod& pod) {
 inline Result<NodeTerm> CompileTerm(const api::NodeSelectorTerm& in, Dictionary& dictionary) {
   NodeTerm out;
   for (std::size_t i = 0; i < in.match_expressions.size(); ++i) {
+    const std::string at = At("matchExpressions", i);
+    if (auto lazy = LazyError(in.match_expressions[i]); !lazy) {
+      if (out.error.empty()) out.error = lazy.error().In(at).message();
+      continue;
+    }
     auto requirement = Compile(in.match_expressions[i], /*nodes=*/true, dictionary);
-    if (!requirement) return requirement.error().In(At("matchExpressions", i));
+    if (!requirement) return requirement.error().In(at);
     out.expressions.push_back(*std::move(requirement));
   }
   for (std::size_t i = 0; i < in.match_fields.size(); ++i) {
@@ -223,11 +231,8 @@ inline Result<std::vector<NodeTerm>> CompilePreferredTerms(
   return out;
 }
 
-/// Compiles one spread constraint of a pod with these labels (podtopologyspread/common.go,
-/// filterTopologySpreadConstraints). Errors: maxSkew or minDomains below 1, a bad selector.
-inline Result<SpreadConstraint> CompileSpreadConstraint(const api::TopologySpreadConstraint& in,
-                                                        const api::StringMap& pod_labels,
-                                                        Dictionary& dictionary) {
+/// What the API server refuses in a pod's constraint; default constraints have rules of their own.
+inline Result<void> CheckSpreadConstraint(const api::TopologySpreadConstraint& in) {
   if (in.max_skew <= 0) {
     return ParseError("maxSkew: " + std::to_string(in.max_skew) +
                       " is not allowed (allowed: 1 or more)");
@@ -237,6 +242,14 @@ inline Result<SpreadConstraint> CompileSpreadConstraint(const api::TopologySprea
     return ParseError("minDomains: " + std::to_string(*in.min_domains) +
                       " is not allowed (allowed: 1 or more)");
   }
+  return {};
+}
+
+/// Compiles one spread constraint of a pod with these labels (podtopologyspread/common.go,
+/// filterTopologySpreadConstraints). Errors: a bad selector.
+inline Result<SpreadConstraint> CompileSpreadConstraint(const api::TopologySpreadConstraint& in,
+                                                        const api::StringMap& pod_labels,
+                                                        Dictionary& dictionary) {
   SpreadConstraint out;
   out.max_skew = in.max_skew;
   out.topology_key = dictionary.Intern(in.topology_key);
@@ -316,10 +329,10 @@ inline Result<PodPlan> CompilePlan(const api::Pod& pod, Dictionary& dictionary) 
 
   for (std::size_t i = 0; i < pod.spec.topology_spread_constraints.size(); ++i) {
     const api::TopologySpreadConstraint& in = pod.spec.topology_spread_constraints[i];
+    const std::string at = internal::At("spec.topologySpreadConstraints", i);
+    if (auto checked = CheckSpreadConstraint(in); !checked) return checked.error().In(at);
     auto constraint = CompileSpreadConstraint(in, pod.metadata.labels, dictionary);
-    if (!constraint) {
-      return constraint.error().In(internal::At("spec.topologySpreadConstraints", i));
-    }
+    if (!constraint) return constraint.error().In(at);
     auto& list = in.when_unsatisfiable == api::UnsatisfiableConstraintAction::kDoNotSchedule
                      ? out.hard_constraints
                      : out.soft_constraints;
@@ -332,7 +345,7 @@ inline Result<PodPlan> CompilePlan(const api::Pod& pod, Dictionary& dictionary) 
   for (const api::Container& container : pod.spec.init_containers) add_image(container.image);
   for (const api::Container& container : pod.spec.containers) add_image(container.image);
   for (const api::Volume& volume : pod.spec.volumes) {
-    if (!volume.image_reference.empty()) add_image(volume.image_reference);
+    if (volume.image) add_image(volume.image_reference);
   }
   return out;
 }

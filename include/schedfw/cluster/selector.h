@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schedfw/api/label_selector.h"
+#include "schedfw/api/resource_name.h"
 #include "schedfw/base/result.h"
 #include "schedfw/cluster/dictionary.h"
 
@@ -63,6 +64,22 @@ struct Requirement {
   bool Has(StringId value) const { return std::binary_search(values.begin(), values.end(), value); }
 };
 
+/// What the API server stores in a node selector though it can't be parsed: a bound of Gt or Lt
+/// that is not an integer, a value that no label can have.
+inline Result<void> LazyError(const api::SelectorRequirement& in) {
+  const bool bound = in.op == api::SelectorOperator::kGt || in.op == api::SelectorOperator::kLt;
+  for (std::size_t i = 0; i < in.values.size(); ++i) {
+    const std::string at = "values[" + std::to_string(i) + "]: \"" + in.values[i] + "\" ";
+    if (bound && in.values.size() == 1 && !ParseInteger(in.values[i])) {
+      return ParseError(at + "is not an integer, which Gt and Lt need (key \"" + in.key + "\")");
+    }
+    if (!api::IsLabelValue(in.values[i])) {
+      return ParseError(at + "is not a label value (key \"" + in.key + "\")");
+    }
+  }
+  return {};
+}
+
 /// Compiles a requirement. Errors: an operator that `nodes` doesn't allow (Gt and Lt select nodes
 /// only), a number of values the operator doesn't allow, a bound that is not an integer.
 inline Result<Requirement> Compile(const api::SelectorRequirement& in, bool nodes,
@@ -72,7 +89,9 @@ inline Result<Requirement> Compile(const api::SelectorRequirement& in, bool node
   out.op = in.op;
   for (const std::string& value : in.values) out.values.push_back(dictionary.Intern(value));
   std::sort(out.values.begin(), out.values.end());
-  if (in.key.empty()) return ParseError("key: a label key is required");
+  if (!api::IsQualifiedName(in.key)) {
+    return ParseError("key: \"" + in.key + "\" is not a label key (allowed: [prefix/]name)");
+  }
   switch (in.op) {
     case api::SelectorOperator::kIn:
     case api::SelectorOperator::kNotIn:
@@ -96,14 +115,12 @@ inline Result<Requirement> Compile(const api::SelectorRequirement& in, bool node
       if (in.values.size() != 1) {
         return ParseError("values: Gt and Lt need exactly one value (key \"" + in.key + "\")");
       }
-      const auto bound = ParseInteger(in.values[0]);
-      if (!bound) {
-        return ParseError("values[0]: \"" + in.values[0] +
-                          "\" is not an integer, which Gt and Lt need (key \"" + in.key + "\")");
-      }
-      out.bound = *bound;
       break;
     }
+  }
+  if (auto done = LazyError(in); !done) return done.error();
+  if (nodes && (in.op == api::SelectorOperator::kGt || in.op == api::SelectorOperator::kLt)) {
+    out.bound = *ParseInteger(in.values[0]);
   }
   return out;
 }
@@ -131,6 +148,15 @@ class Selector {
   static Result<Selector> Compile(const std::optional<api::LabelSelector>& in,
                                   Dictionary& dictionary) {
     if (!in) return Nothing();
+    for (const auto& [key, value] : in->match_labels) {
+      if (!api::IsQualifiedName(key)) {
+        return ParseError("matchLabels: \"" + key +
+                          "\" is not a label key (allowed: [prefix/]name)");
+      }
+      if (!api::IsLabelValue(value)) {
+        return ParseError("matchLabels." + key + ": \"" + value + "\" is not a label value");
+      }
+    }
     Selector out = FromLabels(in->match_labels, dictionary);
     for (std::size_t i = 0; i < in->match_expressions.size(); ++i) {
       Result<Requirement> requirement =

@@ -26,6 +26,7 @@
 #include "schedfw/api/fields.h"
 #include "schedfw/base/result.h"
 #include "schedfw/base/value.h"
+#include "schedfw/framework/duration.h"
 
 namespace schedfw {
 
@@ -108,8 +109,11 @@ class ArgsDecoder {
       }
       Read(value, out.emplace(), path, arg);
     } else {
-      if (value.IsNull()) return;
-      if constexpr (std::is_same_v<T, Value>) {
+      // A null leaves everything but a duration as it is.
+      if (value.IsNull() && !std::is_same_v<T, GoDuration>) return;
+      if constexpr (std::is_same_v<T, GoDuration>) {
+        ReadDuration(value, out, path, arg);
+      } else if constexpr (std::is_same_v<T, Value>) {
         out = value;
       } else if constexpr (std::is_same_v<T, std::string>) {
         const std::string* text = value.AsString();
@@ -222,6 +226,19 @@ class ArgsDecoder {
     }
   }
 
+  // `arg.min`: the least number of seconds.
+  void ReadDuration(const Value& value, GoDuration& out, const std::string& path, const Arg& arg) {
+    const std::string* text = value.AsString();
+    if (text == nullptr) return Mismatch(value, path, "a duration like 15s");
+    out.seconds = ParseDuration(*text);
+    if (!out.seconds) {
+      error =
+          ConfigError(path + ": \"" + *text + "\" is not a duration (allowed: like 15s or 1m30s)");
+    } else if (*out.seconds < static_cast<double>(arg.min)) {
+      error = ConfigError(path + ": " + *text + " is too short (allowed: " + RangeText(arg) + ")");
+    }
+  }
+
   template <typename E>
   void ReadEnum(const Value& value, E& out, const std::string& path) {
     const std::string* text = value.AsString();
@@ -267,6 +284,8 @@ class ArgsDescriber {
       if (!field && at < out_.size()) out_[at].default_value.clear();
     } else if constexpr (std::is_same_v<T, std::string>) {
       Push(name, "string", field, RangeText(arg), arg);
+    } else if constexpr (std::is_same_v<T, GoDuration>) {
+      Push(name, "duration", "", RangeText(arg), arg);
     } else if constexpr (std::is_same_v<T, bool>) {
       Push(name, "boolean", field ? "true" : "false", RangeText(arg), arg);
     } else if constexpr (std::is_arithmetic_v<T>) {

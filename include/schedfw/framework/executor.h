@@ -43,8 +43,8 @@ class Executor {
     const auto allowed =
         tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
     if (options_.threads > 1) {
-      arena_ = std::make_shared<tbb::task_arena>(
-          std::min(options_.threads, static_cast<int>(allowed)));
+      arena_ =
+          std::make_shared<tbb::task_arena>(std::min(options_.threads, static_cast<int>(allowed)));
     }
   }
 

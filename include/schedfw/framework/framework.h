@@ -170,8 +170,7 @@ class Framework {
       const FilterEntry& entry = *active_filters_[verdict.plugin - 1];
       const auto [it, inserted] = known.try_emplace({verdict.plugin, CodeOf(entry, verdict, row)});
       if (inserted) {
-        it->second =
-            out.AddStatus(StatusOf(cycle, entry, verdict, row).WithPlugin(entry.plugin->Name()));
+        it->second = out.AddStatus(StatusOf(cycle, entry, verdict, row));
       }
       out.Reject(row, it->second);
     };
@@ -374,6 +373,13 @@ class Framework {
     return Status::Error(what + std::string(plugin.Name()) + "\": " + status.message())
         .WithPlugin(plugin.Name());
   }
+  // A Filter plugin may reject a node, not fail (RunFilterPlugins).
+  static Status FilterStatus(const Plugin& plugin, const Status& status) {
+    if (status.IsRejected()) return status.WithPlugin(plugin.Name());
+    return Status::Error("running \"" + std::string(plugin.Name()) +
+                         "\" filter plugin: " + status.message())
+        .WithPlugin(plugin.Name());
+  }
   static Status RejectOrFault(const char* what, const Plugin& plugin, const Status& status) {
     return status.IsRejected() ? status.WithPlugin(plugin.Name()) : Fault(what, plugin, status);
   }
@@ -439,35 +445,22 @@ class Framework {
   }
   Status StatusOf(const Cycle& cycle, const FilterEntry& entry, const Verdict& verdict,
                   Row row) const {
-    return entry.batch != nullptr ? entry.batch->Explain(cycle, verdict.code)
-                                  : entry.statuses.at(row);
+    return FilterStatus(*entry.plugin, entry.batch != nullptr
+                                           ? entry.batch->Explain(cycle, verdict.code)
+                                           : entry.statuses.at(row));
   }
 
-  // A Filter plugin may reject a node, not fail: the first failure, in row order, ends the cycle.
+  // The first failure of a Filter plugin, in row order, ends the cycle.
   Status FirstFault(const Cycle& cycle) const {
-    std::optional<Row> first;
-    Status out;
     for (Row row = 0; row < verdicts_.size(); ++row) {
-      if (verdicts_[row].plugin == 0 || verdicts_[row].code != kFilterFault) continue;
-      const FilterEntry& entry = *active_filters_[verdicts_[row].plugin - 1];
-      first = row;
-      out = Fault("running Filter plugin \"", *entry.plugin,
-                  entry.batch->Explain(cycle, kFilterFault));
-      break;
+      const Verdict verdict = verdicts_[row];
+      if (verdict.plugin == 0) continue;
+      const FilterEntry& entry = *active_filters_[verdict.plugin - 1];
+      const bool failed = entry.batch != nullptr ? verdict.code == kFilterFault
+                                                 : !entry.statuses.at(row).IsRejected();
+      if (failed) return StatusOf(cycle, entry, verdict, row);
     }
-    for (const FilterEntry* entry : active_filters_) {
-      if (entry->batch != nullptr) continue;
-      for (const auto& [row, status] : entry->statuses) {
-        if (status.IsRejected()) continue;
-        if (!first || row < *first) {
-          first = row;
-          out = Fault("running Filter plugin \"", *entry->plugin,
-                      Status::Error("node " + cycle.snapshot.name(row) + ": " + status.message()));
-        }
-        break;
-      }
-    }
-    return out;
+    return {};
   }
 
   void ScoreBlock(const Cycle& cycle, std::span<const Row> rows, std::size_t p, std::int64_t* out) {

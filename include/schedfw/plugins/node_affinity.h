@@ -26,6 +26,13 @@ void Fields(V& v, NodeAffinityArgs& args) {
     Arg{.help = "A node affinity that every pod of the profile has besides its own",
         .allowed = "a NodeAffinity"});
 }
+/// The first term that can't be parsed, or nullptr.
+inline const NodeTerm* FirstError(const std::vector<NodeTerm>& terms) {
+  for (const NodeTerm& term : terms) {
+    if (!term.error.empty()) return &term;
+  }
+  return nullptr;
+}
 /// Terms that could not match are refused.
 inline Result<void> Validate(const NodeAffinityArgs& args) {
   Dictionary scratch;
@@ -36,11 +43,19 @@ inline Result<void> Validate(const NodeAffinityArgs& args) {
       return ConfigError("addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: " +
                          terms.error().message());
     }
+    if (const NodeTerm* bad = FirstError(*terms)) {
+      return ConfigError("addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: " +
+                         bad->error);
+    }
   }
   auto terms = CompilePreferredTerms(args.added_affinity->preferred, scratch);
   if (!terms) {
     return ConfigError("addedAffinity.preferredDuringSchedulingIgnoredDuringExecution" +
                        terms.error().message());
+  }
+  if (const NodeTerm* bad = FirstError(*terms)) {
+    return ConfigError("addedAffinity.preferredDuringSchedulingIgnoredDuringExecution: " +
+                       bad->error);
   }
   return {};
 }
@@ -111,6 +126,7 @@ class NodeAffinity : public PreFilterPlugin,
     const auto& own = cycle.pod.pod->spec.affinity.node_affinity;
     const bool preferred = own && !own->preferred.empty();
     if (!preferred && !(added_ && !added_->preferred.empty())) return Status::Skip();
+    if (Status s = PreferredError(cycle); !s.ok()) return s;
     state.Emplace<ScoreState>(MakeScoreState(cycle));
     return {};
   }
@@ -118,7 +134,10 @@ class NodeAffinity : public PreFilterPlugin,
                     std::int64_t* out) const override {
     const ScoreState* state = cycle.state.Find<ScoreState>();
     std::optional<ScoreState> own;
-    if (state == nullptr) state = &own.emplace(MakeScoreState(cycle));
+    if (state == nullptr) {  // its PreScore is disabled
+      if (Status s = PreferredError(cycle); !s.ok()) return s;
+      state = &own.emplace(MakeScoreState(cycle));
+    }
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::int64_t sum = 0;
       for (const RowTerm& term : state->terms) {
@@ -155,6 +174,13 @@ class NodeAffinity : public PreFilterPlugin,
   struct ScoreState {
     std::vector<RowTerm> terms;
   };
+
+  static Status PreferredError(const Cycle& cycle) {
+    for (const NodeTerm& term : cycle.plan().preferred_node_affinity) {
+      if (!term.error.empty()) return Status::Error(term.error);
+    }
+    return {};
+  }
 
   bool HasAddedRequired() const { return added_ && added_->required; }
 

@@ -58,7 +58,8 @@ class RowRequirement {
 /// A term of a node selector against one snapshot. Valid while the snapshot is.
 class RowTerm {
  public:
-  RowTerm(const NodeTerm& term, const Snapshot& snapshot) : weight_(term.weight) {
+  RowTerm(const NodeTerm& term, const Snapshot& snapshot)
+      : weight_(term.weight), never_(!term.error.empty()) {
     for (const Requirement& requirement : term.expressions) {
       expressions_.emplace_back(requirement, snapshot);
     }
@@ -69,6 +70,7 @@ class RowTerm {
 
   std::int32_t weight() const { return weight_; }
   bool Matches(Row row) const {
+    if (never_) return false;
     for (const RowRequirement& requirement : expressions_) {
       if (!requirement.Matches(row)) return false;
     }
@@ -86,6 +88,7 @@ class RowTerm {
   std::vector<RowRequirement> expressions_;
   std::vector<Name> names_;
   std::int32_t weight_;
+  bool never_;
 };
 
 /// A required node affinity against one snapshot (component-helpers nodeaffinity.go).

@@ -2,6 +2,7 @@
 #ifndef SCHEDFW_PLUGINS_NODE_PORTS_H_
 #define SCHEDFW_PLUGINS_NODE_PORTS_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "schedfw/framework/plugin.h"
@@ -16,12 +17,17 @@ class NodePorts : public PreFilterPlugin, public BatchFilterPlugin, public Enque
 
   std::string_view Name() const override { return kName; }
 
-  Status PreFilter(const Cycle& cycle, CycleState&, PreFilterResult&) override {
-    return cycle.pod.host_ports.empty() ? Status::Skip() : Status();
+  Status PreFilter(const Cycle& cycle, CycleState& state, PreFilterResult&) override {
+    if (cycle.pod.host_ports.empty()) return Status::Skip();
+    state.Emplace<FilterState>();
+    return {};
   }
 
   void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
-    if (cycle.pod.host_ports.empty()) return;
+    if (cycle.state.Find<FilterState>() == nullptr) {
+      std::fill_n(codes, rows.size(), kFilterFault);
+      return;
+    }
     const StringId any_ip = cycle.snapshot.dictionary().Intern("0.0.0.0");
     const std::int32_t* with_ports = cycle.snapshot.HostPortPods();
     for (Row row = rows.begin; row < rows.end; ++row) {
@@ -34,7 +40,10 @@ class NodePorts : public PreFilterPlugin, public BatchFilterPlugin, public Enque
       }
     }
   }
-  Status Explain(const Cycle&, std::uint32_t) const override {
+  Status Explain(const Cycle&, std::uint32_t code) const override {
+    if (code == kFilterFault) {
+      return Status::Error("reading \"PreFilterNodePorts\" from cycleState: not found");
+    }
     return Status::Unschedulable("node(s) didn't have free ports for the requested pod ports");
   }
 
@@ -50,6 +59,9 @@ class NodePorts : public PreFilterPlugin, public BatchFilterPlugin, public Enque
   }
 
  private:
+  // Says that PreFilter has run; what it found is in the pod.
+  struct FilterState {};
+
   static bool Conflict(const PodInfo& a, const PodInfo& b, StringId any_ip) {
     for (const HostPort& x : a.host_ports) {
       for (const HostPort& y : b.host_ports) {

@@ -54,6 +54,20 @@ void Fields(V& v, UtilizationShapePoint& point) {
   v("score", point.score, Arg{.help = "The score at that point", .min = 0, .max = 10});
 }
 
+/// A shape has at least one point, and utilization ascends (validateFunctionShape).
+inline Result<void> ValidateShape(const std::vector<UtilizationShapePoint>& shape,
+                                  const std::string& path) {
+  if (shape.empty()) return ConfigError(path + ": at least one point must be given");
+  for (std::size_t i = 1; i < shape.size(); ++i) {
+    if (shape[i - 1].utilization >= shape[i].utilization) {
+      return ConfigError(path + "[" + std::to_string(i) +
+                         "].utilization: " + std::to_string(shape[i].utilization) +
+                         ": values must be sorted in increasing order");
+    }
+  }
+  return {};
+}
+
 struct RequestedToCapacityRatioParam {
   std::vector<UtilizationShapePoint> shape;
 };
@@ -63,7 +77,7 @@ void Fields(V& v, RequestedToCapacityRatioParam& param) {
 }
 
 struct ScoringStrategy {
-  ScoringStrategyType type = ScoringStrategyType::kLeastAllocated;
+  std::optional<ScoringStrategyType> type;  ///< must be given
   std::vector<ResourceSpec> resources;
   std::optional<RequestedToCapacityRatioParam> requested_to_capacity_ratio;
 };
@@ -77,10 +91,16 @@ void Fields(V& v, ScoringStrategy& strategy) {
     Arg{.help = "The shape, for type RequestedToCapacityRatio only"});
 }
 
+inline ScoringStrategy DefaultScoringStrategy() {
+  ScoringStrategy out;
+  out.type = ScoringStrategyType::kLeastAllocated;
+  return out;
+}
+
 struct NodeResourcesFitArgs {
   std::vector<std::string> ignored_resources;
   std::vector<std::string> ignored_resource_groups;
-  std::optional<ScoringStrategy> scoring_strategy = ScoringStrategy{};
+  std::optional<ScoringStrategy> scoring_strategy = DefaultScoringStrategy();
 };
 template <typename V>
 void Fields(V& v, NodeResourcesFitArgs& args) {
@@ -110,6 +130,10 @@ inline Result<void> Validate(const NodeResourcesFitArgs& args) {
   }
   if (!args.scoring_strategy) return {};
   const ScoringStrategy& strategy = *args.scoring_strategy;
+  if (!strategy.type) {
+    return ConfigError("scoringStrategy.type: must be given (allowed: " +
+                       internal::Spellings<ScoringStrategyType>() + ")");
+  }
   const bool ratio = strategy.type == ScoringStrategyType::kRequestedToCapacityRatio;
   const std::string path = "scoringStrategy.requestedToCapacityRatio";
   if (!ratio) {
@@ -119,16 +143,7 @@ inline Result<void> Validate(const NodeResourcesFitArgs& args) {
   if (!strategy.requested_to_capacity_ratio) {
     return ConfigError(path + ": must be given when type is RequestedToCapacityRatio");
   }
-  const auto& shape = strategy.requested_to_capacity_ratio->shape;
-  if (shape.empty()) return ConfigError(path + ".shape: at least one point must be given");
-  for (std::size_t i = 1; i < shape.size(); ++i) {
-    if (shape[i - 1].utilization >= shape[i].utilization) {
-      return ConfigError(path + ".shape[" + std::to_string(i) +
-                         "].utilization: " + std::to_string(shape[i].utilization) +
-                         ": values must be sorted in increasing order");
-    }
-  }
-  return {};
+  return ValidateShape(strategy.requested_to_capacity_ratio->shape, path + ".shape");
 }
 
 /// Filters nodes without room and scores by use (plugins/noderesources/fit.go).
@@ -146,7 +161,7 @@ class NodeResourcesFit : public BatchFilterPlugin,
   explicit NodeResourcesFit(const NodeResourcesFitArgs& args)
       : ignored_(args.ignored_resources),
         ignored_groups_(args.ignored_resource_groups),
-        strategy_(args.scoring_strategy.value_or(ScoringStrategy{})) {
+        strategy_(args.scoring_strategy.value_or(DefaultScoringStrategy())) {
     if (strategy_.resources.empty()) strategy_.resources = {{"cpu", 1}, {"memory", 1}};
     for (ResourceSpec& spec : strategy_.resources)
       spec.weight = std::max<std::int64_t>(spec.weight, 1);
@@ -226,7 +241,7 @@ class NodeResourcesFit : public BatchFilterPlugin,
     const ScoreState* state = cycle.state.Find<ScoreState>();
     std::optional<ScoreState> own;
     if (state == nullptr) state = &own.emplace(Resolve(cycle));
-    switch (strategy_.type) {
+    switch (*strategy_.type) {
       case ScoringStrategyType::kLeastAllocated:
         WeightedMean(*state, rows, out, [](std::int64_t requested, std::int64_t capacity) {
           return requested > capacity ? 0 : Percent(capacity - requested, capacity);

@@ -25,10 +25,11 @@ namespace api {
 template <>
 struct EnumNames<PodTopologySpreadConstraintsDefaulting> {
   static constexpr std::array<std::pair<std::string_view, PodTopologySpreadConstraintsDefaulting>,
-                              2>
+                              3>
       kNames{{
           {"System", PodTopologySpreadConstraintsDefaulting::kSystem},
           {"List", PodTopologySpreadConstraintsDefaulting::kList},
+          {"", PodTopologySpreadConstraintsDefaulting::kSystem},
       }};
 };
 }  // namespace api

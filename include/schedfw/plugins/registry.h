@@ -58,6 +58,7 @@ inline Result<void> Validate(const DefaultPreemptionArgs& args) {
 
 struct VolumeBindingArgs {
   std::int64_t bind_timeout_seconds = 600;
+  std::vector<UtilizationShapePoint> shape;
 };
 template <typename V>
 void Fields(V& v, VolumeBindingArgs& args) {
@@ -65,18 +66,23 @@ void Fields(V& v, VolumeBindingArgs& args) {
     Arg{.help = "How long a binding may take",
         .min = 0,
         .max = std::numeric_limits<std::int64_t>::max()});
+  v("shape", args.shape,
+    Arg{.help = "A broken line from the use of storage to score; none stands for falling from 10"});
+}
+inline Result<void> Validate(const VolumeBindingArgs& args) {
+  return args.shape.empty() ? Result<void>() : ValidateShape(args.shape, "shape");
 }
 
 struct DynamicResourcesArgs {
-  std::optional<std::string> filter_timeout;
-  std::optional<std::string> binding_timeout;
+  GoDuration filter_timeout;
+  GoDuration binding_timeout;
 };
 template <typename V>
 void Fields(V& v, DynamicResourcesArgs& args) {
   v("filterTimeout", args.filter_timeout,
-    Arg{.help = "How long Filter may take a node", .allowed = "a duration like 10s"});
+    Arg{.help = "How long Filter may take a node", .min = 0, .allowed = "0s or more"});
   v("bindingTimeout", args.binding_timeout,
-    Arg{.help = "How long a binding may take", .allowed = "a duration like 600s"});
+    Arg{.help = "How long a binding may take", .min = 1, .allowed = "1s or more"});
 }
 
 namespace internal {
@@ -130,7 +136,7 @@ inline Registry InTreeRegistry() {
                                          {P::kPreFilter, P::kFilter, P::kPreScore, P::kScore});
   AddWithoutEffect<DefaultPreemptionArgs>(
       out, "DefaultPreemption", "Makes room by evicting pods of lower priority (no effect yet)",
-      {P::kPostFilter});
+      {P::kPreEnqueue, P::kPostFilter});
   AddWithoutEffect(out, "VolumeRestrictions", "Restrictions of volumes (no effect)",
                    {P::kPreFilter, P::kFilter});
   AddWithoutEffect(out, "NodeVolumeLimits", "How many volumes a node takes (no effect)",
@@ -142,9 +148,15 @@ inline Registry InTreeRegistry() {
   AddWithoutEffect<DynamicResourcesArgs>(out, "DynamicResources",
                                          "Dynamic resource allocation (no effect)",
                                          {P::kPreEnqueue, P::kPreFilter, P::kFilter, P::kPostFilter,
-                                          P::kPreScore, P::kScore, P::kReserve, P::kPreBind});
+                                          P::kScore, P::kReserve, P::kPreBind});
   AddWithoutEffect(out, "NodeDeclaredFeatures", "Features that nodes declare (no effect)",
                    {P::kPreFilter, P::kFilter});
+  AddWithoutEffect(out, "GangScheduling", "All pods of a group or none (no effect yet)",
+                   {P::kPreEnqueue, P::kPermit});
+  AddWithoutEffect(out, "DeferredPodScheduling", "Pods that wait for a resize (no effect)",
+                   {P::kPreFilter, P::kFilter, P::kPermit});
+  AddWithoutEffect(out, "TopologyPlacementGenerator", "Placements of pod groups (no effect)", {});
+  AddWithoutEffect(out, "PodGroupPodsCount", "Prefers placements with more pods (no effect)", {});
   return out;
 }
 

@@ -102,6 +102,7 @@ class Scheduler {
       out->names_.push_back(std::move(name));
     }
     if (out->names_.empty()) return ConfigError("a scheduler needs at least one profile");
+    if (auto done = out->CheckOneQueue(config); !done) return done.error();
     return out;
   }
 
@@ -258,6 +259,24 @@ class Scheduler {
  private:
   explicit Scheduler(SchedulerOptions options)
       : options_(std::move(options)), random_(options_.seed) {}
+
+  // All profiles share one queue: they must sort it alike (pkg/scheduler/profile/profile.go).
+  Result<void> CheckOneQueue(const SchedulerConfig& config) const {
+    const auto sort_of = [&](const ProfileConfig& profile) {
+      const std::string name(frameworks_.find(profile.scheduler_name)->second->queue_sort().Name());
+      for (const PluginConfig& plugin : profile.plugin_config) {
+        if (plugin.name == name) return std::pair{name, plugin.args};
+      }
+      return std::pair{name, Value()};
+    };
+    for (const ProfileConfig& profile : config.profiles) {
+      if (sort_of(profile) == sort_of(config.profiles.front())) continue;
+      return ConfigError("profile \"" + profile.scheduler_name +
+                         "\": the queueSort plugin and its arguments must be the same in all "
+                         "profiles");
+    }
+    return {};
+  }
 
   Status NoProfile(const PodInfo& pod) const {
     std::string known;

@@ -1,0 +1,106 @@
+"""Recorded answers of kube-scheduler through the Python package, with any number of threads."""
+
+import hashlib
+import json
+
+import pytest
+from support import VECTORS, config_of, run_python, same_scores, vectors
+
+import schedfw
+from schedfw import Cluster, Scheduler
+
+THREADS = (1, 2, 8)
+
+
+@pytest.mark.parametrize("folder", vectors("explain"), ids=lambda folder: folder.name)
+def test_explain(folder):
+    cluster = Cluster.load(folder / "cluster.json")
+    schedulers = [Scheduler(config_of(folder), threads=t, grain_rows=1) for t in THREADS]
+    for want in json.loads((folder / "expected.json").read_text()):
+        first, *others = [scheduler.explain(cluster, want["pod"]) for scheduler in schedulers]
+        assert first.feasible == want.get("feasible", [])
+        assert first.best == want.get("best", [])
+        scores = first.scores
+        for part in ("raw", "weighted"):
+            array = getattr(scores, part)
+            got = {
+                plugin: dict(zip(scores.nodes, array[i].tolist(), strict=True))
+                for i, plugin in enumerate(scores.plugins)
+            }
+            assert got == want.get(part, {})
+        total = dict(zip(scores.nodes, scores.total.tolist(), strict=True))
+        assert total == want.get("total", {})
+        for node, status in (want.get("filter") or {}).items():
+            got = first.diagnosis.status(node)
+            assert (got.code, got.plugin) == (status["code"], status["plugin"])
+            assert sorted(got.reasons) == sorted(status["reasons"])
+        for other in others:
+            assert same_scores(first.scores, other.scores)
+            assert first.diagnosis.table() == other.diagnosis.table()
+            assert first.to_json() == other.to_json()
+
+
+@pytest.mark.parametrize("folder", vectors("place"), ids=lambda folder: folder.name)
+def test_place(folder):
+    want = json.loads((folder / "expected.json").read_text())
+    for threads in THREADS:
+        cluster = Cluster.load(folder / "cluster.json")
+        scheduler = Scheduler(config_of(folder), threads=threads, grain_rows=1)
+        assert [[p.pod, p.node or ""] for p in scheduler.place(cluster)] == want
+
+
+def configs(refused):
+    return [
+        folder
+        for folder in sorted(VECTORS.glob("config-*"))
+        if ("error" in json.loads((folder / "expected.json").read_text())) == refused
+    ]
+
+
+@pytest.mark.parametrize("folder", configs(refused=True), ids=lambda folder: folder.name)
+def test_refused_configurations(folder):
+    with pytest.raises(schedfw.ConfigError) as error:
+        Scheduler(folder / "config.yaml")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("folder", configs(refused=False), ids=lambda folder: folder.name)
+def test_accepted_configurations(folder):
+    want = json.loads((folder / "expected.json").read_text())
+    scheduler = Scheduler(folder / "config.yaml")
+    assert sorted(scheduler.profiles) == sorted(want)
+    for profile, points in want.items():
+        score = [
+            f"{name}:{weight}"
+            for name, weight in scheduler.plugins(profile)["Score"]
+            if f"{name}:{weight}" in points["Score"]
+        ]
+        assert score == [
+            entry for entry in points["Score"] if not entry.startswith(("Volume", "Dynamic"))
+        ] or score == points["Score"]
+
+
+MANY_NODES = """
+import hashlib, sys
+import schedfw
+from schedfw.workloads import training_cluster
+
+cluster = schedfw.Cluster.parse(training_cluster(3000, 120, gpus=3, zones=7))
+scheduler = schedfw.Scheduler(threads=int(sys.argv[1]), grain_rows=int(sys.argv[2]))
+out = hashlib.sha256()
+for round in range(3):
+    for name in cluster.pending[:20]:
+        scores = scheduler.explain(cluster, name).scores
+        for array in (scores.raw, scores.normalized, scores.weighted, scores.total):
+            out.update(array.tobytes())
+    for name in cluster.pending[:40]:
+        out.update(scheduler.schedule_one(cluster, name).node.encode())
+print(out.hexdigest())
+"""
+
+
+def test_many_nodes_on_eight_threads():
+    runs = [run_python(MANY_NODES, *args) for args in (("1", "512"), ("8", "1"), ("8", "100"))]
+    assert [run.stderr for run in runs] == [""] * 3
+    assert len({run.stdout for run in runs}) == 1
+    assert len(runs[0].stdout) == len(hashlib.sha256().hexdigest()) + 1
