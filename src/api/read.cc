@@ -372,7 +372,7 @@ class Decoder {
       path_.Push(index);
       // As in Go's decoder, a list that is given twice is read into what the first one left.
       T& element = index < out.size() ? out[index] : out.emplace_back();
-      Read(io::Take(std::move(item)), element);
+      Read(io::Take(item), element);
       path_.Pop();
       ++index;
     }
@@ -469,7 +469,7 @@ class Decoder {
   void ReadItems(ondemand::array array, std::string_view kind, std::string_view version) {
     std::size_t index = 0;
     for (auto item : array) {
-      ondemand::value value = io::Take(std::move(item));
+      ondemand::value value = io::Take(item);
       path_.Push(index++);
       if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
       const char* at = At(value);
@@ -624,8 +624,7 @@ class TextReader {
     for (auto it = stream.begin(); it != stream.end(); ++it) {
       Decoder decoder(out_);
       try {
-        auto result = *it;
-        ondemand::document_reference document = std::move(result).value();
+        auto document = io::Take(*it);
         decoder.ReadTop(document);
       } catch (const BadValue& bad) {
         return Refused(decoder, bad);

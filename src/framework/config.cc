@@ -311,6 +311,11 @@ Result<void> CheckPluginConfig(Profile& profile, const std::string& path,
         return ConfigError(at + ".name: \"" + config.name + "\" is configured twice");
       }
     }
+    // Upstream's validation has this name by mistake, and so refuses whatever it carries.
+    if (config.name == "NodeResourcesFitArgs") {
+      return ConfigError(at + ".name: \"NodeResourcesFitArgs\" is no plugin (did you mean "
+                              "NodeResourcesFit?)");
+    }
     if (IsRemoved(config.name)) {
       return ConfigError(at + ".name: \"" + config.name + "\" was removed");
     }

@@ -50,7 +50,7 @@ std::string Text(const std::optional<LabelSelector>& selector) {
   if (!selector) return "absent";
   std::string out;
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
-  for (const auto& [key, value] : selector->match_labels) add(key + "=" + value);
+  for (const auto& [key, value] : selector->match_labels) add((key + "=").append(value));
   for (const SelectorRequirement& requirement : selector->match_expressions) {
     std::string text = requirement.key;
     text += requirement.op == SelectorOperator::kIn      ? " in"

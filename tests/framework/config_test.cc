@@ -102,6 +102,10 @@ TEST(Config, FineRules) {
                  "{shape: [{utilization: 5, score: 0}, {utilization: 5, score: "
                  "10}]}"),
             at + "shape[1].utilization: 5: values must be sorted in increasing order");
+  EXPECT_EQ(args("DynamicResources", "{filterTimeout: null}"), "");
+  EXPECT_EQ(args("NodeResourcesFitArgs", "{}"),
+            "f: profiles[0].pluginConfig[0].name: \"NodeResourcesFitArgs\" is no plugin (did you "
+            "mean NodeResourcesFit?)");
   EXPECT_EQ(args("DynamicResources", "{filterTimeout: -1s}"),
             at + "filterTimeout: -1s is too short (allowed: 0s or more)");
   EXPECT_EQ(args("DynamicResources", "{bindingTimeout: 999ms}"),

@@ -17,7 +17,9 @@ ZONE = "topology.kubernetes.io/zone"
 GPU = "nvidia.com/gpu"
 
 
-def node(name: str, *, zone: str | None = None, labels: dict[str, str] | None = None, **amounts: Any):
+def node(
+    name: str, *, zone: str | None = None, labels: dict[str, str] | None = None, **amounts: Any
+):
     """Return a Node of 4 cores, 8 GiB and room for 10 pods; `gpu` stands for nvidia.com/gpu."""
     allocatable = {"cpu": "4", "memory": "8Gi", "pods": "10"}
     allocatable |= {GPU if key == "gpu" else key: str(value) for key, value in amounts.items()}
@@ -30,7 +32,9 @@ def node(name: str, *, zone: str | None = None, labels: dict[str, str] | None = 
     }
 
 
-def pod(name: str, *, on: str | None = None, namespace: str = "ml", spec: Any = None, **amounts: Any):
+def pod(
+    name: str, *, on: str | None = None, namespace: str = "ml", spec: Any = None, **amounts: Any
+):
     """Return a Pod that asks for these amounts, bound to the node `on` if there is one."""
     requests = {GPU if key == "gpu" else key: str(value) for key, value in amounts.items()}
     out: dict[str, Any] = {

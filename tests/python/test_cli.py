@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import GPU, VECTORS, node, pod, run_schedfw
 
 import schedfw
 from schedfw.workloads import training_cluster
+from support import GPU, VECTORS, node, pod, run_schedfw
 
 COMMANDS = {
     "explain": ["--config", "--pod", "--top", "--output"],
@@ -87,7 +87,9 @@ def test_explain(files):
     assert "ml/new: fits on 2 of 3 nodes; goes to big" in lines
     assert "ml/huge: pends: 0/3 nodes are available: 3 Insufficient cpu." in lines
     assert "ml/gated: pends: waiting for scheduling gates: [wait]" in lines
-    assert any(re.match(r"    Insufficient cpu +NodeResourcesFit +Unschedulable +1$", x) for x in lines)
+    assert any(
+        re.match(r"    Insufficient cpu +NodeResourcesFit +Unschedulable +1$", x) for x in lines
+    )
     header = next(i for i, line in enumerate(lines) if line.startswith("    NODE"))
     assert lines[header].split() == [
         "NODE",
@@ -103,9 +105,7 @@ def test_explain(files):
 def test_explain_one_pod(files):
     out = good("explain", files / "cluster.json", "--pod", "ml/huge", notes=NOTES)
     assert out.startswith("ml/huge: pends: 0/3 nodes")
-    (tree,) = json.loads(
-        good("explain", files / "cluster.json", "--pod", "ml/new", "-o", "json")
-    )
+    (tree,) = json.loads(good("explain", files / "cluster.json", "--pod", "ml/new", "-o", "json"))
     assert (tree["pod"], tree["best"]) == ("ml/new", ["big"])
 
 
@@ -185,9 +185,9 @@ def test_fit(files):
         "next": {
             "code": "Unschedulable",
             "plugin": "",
-            "reasons": ["0/3 nodes are available: 1 Insufficient cpu, 2 Insufficient cpu."],
+            "reasons": ["0/3 nodes are available: 3 Insufficient cpu."],
         },
-    } or tree["count"] == 6
+    }
     out = good("fit", files / "training.json", "ml/train-000000", "--limit", 3)
     assert out.splitlines()[0] == "3 or more (the limit) of this pod fit"
     text = (files / "pod.json").read_text()
@@ -264,7 +264,8 @@ def bad(*args, text=None):
         (["place", "cluster.json", "--config", "unknown.json", "-o", "json"],
          'profile "default-scheduler": plugin "Nonesuch" does not exist'),
         (["explain", "cluster.json", "--pod", "ml/none"], "there is no Pod ml/none"),
-        (["explain", "cluster.json", "--pod", "none", "-o", "json"], "there is no Pod default/none"),
+        (["explain", "cluster.json", "--pod", "none", "-o", "json"],
+         "there is no Pod default/none"),
         (["explain", "cluster.json", "--pod", "ml/there"], "Pod ml/there has a node already"),
         (["place", "cluster.json", "--threads", "5000"],
          "threads: 5000 is not allowed (allowed: 0 to 1024)"),
@@ -358,19 +359,18 @@ def test_output_that_can_not_be_written(files):
     assert b"? and 13 more nodes" in done.stdout
 
 
-def test_interrupt(tmp_path):
-    write(tmp_path / "big.json", training_cluster(500, 20_000))
+def test_interrupt():
+    text = json.dumps(training_cluster(3000, 12_000, gpus=1)).encode()
     with subprocess.Popen(
-        [SCHEDFW, "place", tmp_path / "big.json"],
+        [SCHEDFW, "place", "-"],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
-        # It is scheduling when it has used more processor time than loading takes.
-        while process.poll() is None:
-            fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")")[1].split()
-            if (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") > 1.5:
-                break
+        process.stdin.write(text)
+        process.stdin.close()  # it has read nearly all of it and has seconds of work to do
+        process.stdin = None
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert (process.returncode, out, err) == (130, b"", b"")
@@ -387,7 +387,7 @@ def test_help():
 def test_help_of_commands(command):
     out = good(command, "--help")
     for option in ["--help", *COMMANDS[command]]:
-        assert re.search(rf"^  (-\w( \w+)?, )?{option}\b", out, re.MULTILINE), option
+        assert re.search(rf"^  (-\w( \S+)?, )?{option}\b", out, re.MULTILINE), option
     # Every option says something of itself.
     flat = re.sub(r"\n {10,}", "  ", out)
     for line in flat.splitlines():
@@ -408,10 +408,11 @@ def test_module():
 def test_table_is_cut_at_the_terminal(files):
     """In a terminal lines are as wide as it is, at most."""
     script = subprocess.run(
-        ["script", "-qec", f"stty cols 60; {SCHEDFW} explain {files}/training.json", "/dev/null"],
+        ["script", "-qec", f"{SCHEDFW} explain {files}/training.json", "/dev/null"],
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "COLUMNS": "60"},
     )
     if script.returncode != 0:
         pytest.skip("no terminal")

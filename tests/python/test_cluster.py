@@ -1,11 +1,13 @@
+import copy
 import gzip
 import json
+import pickle
 
 import numpy as np
 import pytest
-from support import GPU, ZONE, cluster, node, pod, run_python, state
 
 import schedfw
+from support import GPU, ZONE, cluster, node, pod, run_python, state
 
 NODES = {
     "apiVersion": "v1",
@@ -248,6 +250,16 @@ def test_forks_are_independent(small):
     assert fork.pods_on("b") == ["ml/first", "ml/running"]
     assert other.pods_on("b") == ["ml/running"]
     assert fork.ignored == small.ignored
+
+
+def test_copies_are_forks(small):
+    before = state(small)
+    for twin in (copy.copy(small), copy.deepcopy(small)):
+        assert state(twin) == before
+        twin.bind("ml/first", "b")
+        assert state(small) == before
+    with pytest.raises(TypeError, match="cannot pickle"):
+        pickle.dumps(small)
 
 
 def test_deleting_pods_do_not_wait():

@@ -5,11 +5,11 @@ import fractions
 
 import numpy as np
 import pytest
-from support import GPU, ZONE, cluster, node, pod, state
 
 import schedfw
 from schedfw import Cluster, Plugin, Profile, Scheduler
 from schedfw.workloads import training_cluster
+from support import GPU, ZONE, cluster, node, pod, state
 
 
 def plugin(name="Mine", **members):
@@ -169,7 +169,7 @@ def test_columns(some):
                 index=nodes[np.int64(1)].name,
                 all=cycle.nodes.names,
             )
-            with pytest.raises(IndexError, match="^there are 3 nodes$"):
+            with pytest.raises(IndexError, match=r"^there are 3 nodes$"):
                 nodes[3]
             return np.zeros(len(nodes))
 
@@ -411,9 +411,7 @@ def test_many_reasons(some):
     scheduler = Scheduler(plugins=[Talkative()])
     for name in ("new", "other", "new"):
         diagnosis = scheduler.explain(some, f"ml/{name}").diagnosis
-        assert [row[3] for row in diagnosis.table()] == [
-            [f"{name} is not for {node}"] for node in "abc"
-        ]
+        assert [row[3] for row in diagnosis.table()] == [[f"{name} is not for {n}"] for n in "abc"]
 
 
 # --- beside the built-in ones
@@ -443,9 +441,7 @@ def test_enabled_at_every_point_it_has(some):
 
 def test_profile_decides(some):
     mine = plugin(score=lambda self, cycle, node: 1, weight=3)
-    scheduler = Scheduler(
-        [Profile("a").enable("Mine", weight=7), Profile("b")], plugins=[mine]
-    )
+    scheduler = Scheduler([Profile("a").enable("Mine", weight=7), Profile("b")], plugins=[mine])
     assert dict(scheduler.plugins("a")["Score"])["Mine"] == 7
     assert "Mine" not in dict(scheduler.plugins("b")["Score"])
     config = {
@@ -489,9 +485,7 @@ def test_same_results_with_threads():
     results = []
     for threads in (1, 2, 8):
         for mode in ("parallel", "synchronous"):
-            scheduler = Scheduler(
-                plugins=[Pack()], threads=threads, grain_rows=1, normalize=mode
-            )
+            scheduler = Scheduler(plugins=[Pack()], threads=threads, grain_rows=1, normalize=mode)
             results.append([p.node for p in scheduler.place(start.fork())])
     assert all(result == results[0] for result in results)
     assert results[0].count("gpu-00000") == 1
@@ -516,12 +510,12 @@ def test_plugin_keeps_no_reference_behind(some):
 # --- what goes wrong
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     pass
 
 
 def fail(*_):
-    raise Broken("in a plugin")
+    raise BrokenError("in a plugin")
 
 
 POINTS = [
@@ -554,7 +548,7 @@ def test_exceptions_come_unchanged(some, point):
     if point not in ("reserve", "permit", "pre_bind", "bind"):
         calls += [scheduler.explain, scheduler.schedule, scheduler.fit]
     for call in calls:
-        with pytest.raises(Broken, match="^in a plugin$") as error:
+        with pytest.raises(BrokenError, match=r"^in a plugin$") as error:
             call(some, "ml/new")
         assert error.traceback[-1].name == "fail"
         assert state(some) == before
@@ -568,14 +562,14 @@ def test_exception_in_the_middle_of_many_pods(point):
     def sometimes(self, cycle_or_pod, *rest):
         failing = getattr(cycle_or_pod, "pod", cycle_or_pod).name == "train-000005"
         if failing and self.broken:
-            raise Broken
+            raise BrokenError
         if point in ("filter_nodes", "score_nodes"):
             return np.ones(len(rest[0]), dtype=bool)
         return 1 if point == "score" else None
 
     mine = plugin(broken=True, **{point: sometimes})
     scheduler = Scheduler(binding_profile(point), plugins=[mine])
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenError):
         scheduler.place(start)
     assert start.pending == [f"ml/train-{i:06d}" for i in range(5, 12)]
 
@@ -592,7 +586,7 @@ def test_exception_in_the_middle_of_many_pods(point):
 
 def test_post_bind_is_too_late(some):
     mine = plugin(post_bind=fail)
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenError):
         Scheduler(plugins=[mine]).schedule_one(some, "ml/new")
     assert some.node_of("ml/new") is not None
     assert some.pending == ["ml/other"]
@@ -655,7 +649,7 @@ ONE_VALUE_A_NODE = r"must return one value a node: an array of shape (3,), not "
         ("reserve", 0, TypeError, "must return None, a bool, or a reason, not 0"),
         ("permit", 0, TypeError, "must return None, a bool, or a reason, not 0"),
         ("pre_bind", 0, TypeError, "must return None, a bool, or a reason, not 0"),
-        ("bind", "Skip".encode(), TypeError, "must return None, a bool, or a reason, not b'Skip'"),
+        ("bind", b"Skip", TypeError, "must return None, a bool, or a reason, not b'Skip'"),
     ],
 )
 def test_wrong_answers(some, point, answer, kind, message):
@@ -746,7 +740,7 @@ def test_views_end_with_the_call(some):
         lambda: kept["nodes"].label(ZONE),
         lambda: kept["nodes"].pod_count,
         lambda: kept["nodes"][0].name,
-        lambda: [node.name for node in kept["nodes"]],
+        lambda: [n.name for n in kept["nodes"]],
     ):
         with pytest.raises(schedfw.Error) as error:
             use()
@@ -765,9 +759,9 @@ def test_views_end_with_a_call_that_fails(some):
 
     def keep(self, cycle, node):
         kept.append(node)
-        raise Broken
+        raise BrokenError
 
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenError):
         explain(some, plugin(filter=keep))
     with pytest.raises(schedfw.Error):
         _ = kept[0].name
@@ -898,9 +892,7 @@ def test_describe_plugins():
     assert by_name["NodeResourcesFit"]["effect"]
     assert not by_name["VolumeBinding"]["effect"]
     (strategy,) = (
-        arg
-        for arg in by_name["NodeResourcesFit"]["args"]
-        if arg["name"] == "scoringStrategy.type"
+        arg for arg in by_name["NodeResourcesFit"]["args"] if arg["name"] == "scoringStrategy.type"
     )
     assert strategy["allowed"] == "LeastAllocated, MostAllocated, RequestedToCapacityRatio"
     for described in plugins[:-1]:

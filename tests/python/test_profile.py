@@ -43,9 +43,7 @@ def test_arguments_are_copied():
     other = Profile.from_dict(raw)
     raw["plugins"]["score"]["disabled"].clear()
     config = profile.to_dict()["pluginConfig"]
-    assert config == [
-        {"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/a"]}}
-    ]
+    assert config == [{"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/a"]}}]
     assert other.mentions("ImageLocality")
 
 

@@ -5,10 +5,10 @@ import inspect
 import pickle
 
 import pytest
-from support import ROOT
 
 import schedfw
 from schedfw import _core
+from support import ROOT
 
 PUBLIC = [getattr(schedfw, name) for name in schedfw.__all__ if name != "__version__"]
 

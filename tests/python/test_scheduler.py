@@ -1,11 +1,12 @@
 import json
+import threading
 
 import pytest
-from support import GPU, ROOT, VECTORS, cluster, node, pod, run_python, state
 
 import schedfw
 from schedfw import Cluster, Profile, Scheduler
 from schedfw.workloads import training_cluster
+from support import GPU, ROOT, VECTORS, cluster, node, pod, run_python, state
 
 CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -330,16 +331,16 @@ def test_progress_may_look_but_not_change(training):
 
 
 def test_progress_that_raises_ends_the_call(training):
-    class Enough(Exception):
+    class EnoughError(Exception):
         pass
 
     def stop(done, total):
-        raise Enough
+        raise EnoughError
 
-    with pytest.raises(Enough):
+    with pytest.raises(EnoughError):
         Scheduler().place(training, stop)
     assert len(training.pending) == 40
-    with pytest.raises(Enough):
+    with pytest.raises(EnoughError):
         Scheduler().fit(training, "ml/train-000000", progress=stop)
 
 
@@ -353,6 +354,57 @@ def test_one_call_at_a_time(training):
         scheduler.place(training, again)
     assert str(error.value) == "this Scheduler is in the middle of a call; use another one"
     assert scheduler.place(training).placed == 32  # it has recovered
+
+
+def test_other_threads_use_forks(training):
+    """While a thread places pods, others can't look at that cluster, but at its forks."""
+    fork = training.fork()
+    waiting, seen, problems = threading.Event(), threading.Event(), []
+
+    def progress(done, total):
+        waiting.set()
+        seen.wait()
+
+    def look():
+        waiting.wait()
+        message = "another thread places pods on this cluster; give it a fork"
+        for act in (
+            lambda: fork.requested(GPU),
+            lambda: fork.pending,
+            lambda: fork.fork(),
+            lambda: Scheduler().explain(fork, "ml/train-000000"),
+        ):
+            try:
+                act()
+                problems.append("no error")
+            except schedfw.Error as error:
+                if str(error) != message:
+                    problems.append(str(error))
+        if Scheduler(threads=2).place(training.fork()).placed != 32:
+            problems.append("another fork is placed differently")
+        seen.set()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        assert Scheduler().place(fork, progress).placed == 32
+    finally:
+        thread.join()
+    assert problems == []
+
+
+def test_many_threads_at_once(training):
+    results = []
+
+    def work():
+        results.append([p.node for p in Scheduler(threads=2, grain_rows=1).place(training.fork())])
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert results == [[p.node for p in Scheduler().place(training)]] * 4
 
 
 def test_seeded_ties_can_be_repeated(training):
@@ -421,7 +473,7 @@ def test_fit_of_a_pod_that_is_not_admitted(training):
          '<pod>:1: Pod ml/a: spec.containers[0].resources.requests.cpu: "x" is not a quantity: '
          "it doesn't start with a number (allowed: a number and one of n u m k M G T P E Ki Mi Gi "
          "Ti Pi Ei, or an exponent like e3)"),
-        ("ml/train-000000", -1, "limit: -1 is not allowed (allowed: 0 or more)"),
+        ("ml/train-000000", -1, "limit: -1 is not allowed (allowed: 0 to 9223372036854775807)"),
     ],
 )  # fmt: skip
 def test_fit_errors(training, given, limit, message):

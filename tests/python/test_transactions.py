@@ -1,9 +1,9 @@
 """Reserve, Permit, PreBind, Bind and PostBind are one transaction."""
 
 import pytest
-from support import GPU, cluster, node, pod, state
 
 from schedfw import Profile, Scheduler
+from support import GPU, cluster, node, pod, state
 
 
 class Recorder:
@@ -104,18 +104,18 @@ def test_bind_rejects(some):
 
 @pytest.mark.parametrize("step", [*STEPS, "bind"])
 def test_exception(some, step):
-    class Broken(Exception):
+    class BrokenError(Exception):
         pass
 
     def fail(cycle, node):
-        raise Broken
+        raise BrokenError
 
     before = state(some)
     calls = []
     plugins = [Recorder("One", calls), Recorder("Two", calls)]
     profile = Profile().disable("DefaultBinder").enable("One").enable("Two")
     setattr(plugins[0], step, fail)
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenError):
         Scheduler(profile, plugins=plugins).schedule_one(some, "ml/new")
     assert calls[-2:] == ["Two.unreserve", "One.unreserve"]
     assert state(some) == before

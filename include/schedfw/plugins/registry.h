@@ -74,8 +74,8 @@ inline Result<void> Validate(const VolumeBindingArgs& args) {
 }
 
 struct DynamicResourcesArgs {
-  GoDuration filter_timeout;
-  GoDuration binding_timeout;
+  std::optional<GoDuration> filter_timeout;
+  std::optional<GoDuration> binding_timeout;
 };
 template <typename V>
 void Fields(V& v, DynamicResourcesArgs& args) {

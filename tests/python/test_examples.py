@@ -1,0 +1,138 @@
+"""The scripts of examples/python on small inputs."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from support import ROOT, node, pod
+
+FOLDER = ROOT / "examples/python"
+
+
+def run(script, *args):
+    done = subprocess.run(
+        [sys.executable, FOLDER / script, *map(str, args)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
+def test_docstring_says_how_to_run_it(path):
+    doc = ast.get_docstring(ast.parse(path.read_text()))
+    assert re.search(rf"^ *python {path.name}( +#.*)?$", doc, re.MULTILINE)
+    assert doc.splitlines()[0].endswith((".", "?"))
+    assert doc.splitlines()[0] in run(path.name, "--help").replace("\n", " ")
+
+
+def test_first_steps(tmp_path):
+    pytest.importorskip("pandas")
+    assert (
+        run("first_steps.py")
+        == """\
+<Cluster of 4 nodes, 12 pods, 10 waiting>
+           cpu allocatable  cpu requested  nvidia.com/gpu allocatable  nvidia.com/gpu requested
+node
+gpu-00000           128000          16000                           8                         8
+gpu-00001           128000              0                           8                         0
+gpu-00002           128000              0                           8                         0
+gpu-00003           128000              0                           8                         0
+
+<Explanation of ml/train-000002: 3 of 4 nodes fit>
+goes to: gpu-00001
+rejected: [('Insufficient nvidia.com/gpu', 1)]
+
+<Scores of 5 plugins × 3 nodes>
+node                             gpu-00001  gpu-00002  gpu-00003
+plugin
+TaintToleration                        300        300        300
+NodeResourcesFit                        93         93         93
+PodTopologySpread                      200        200        200
+NodeResourcesBalancedAllocation         74         74         74
+ImageLocality                            0          0          0
+total                                  667        667        667
+
+<Placements: 6 of 10 pods placed>
+<Placement ml/train-000008: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu.>
+<Placement ml/train-000009: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu.>
+<Placement ml/train-000010: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu.>
+<Placement ml/train-000011: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu.>
+"""
+    )
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps([node("a"), pod("fits"), pod("huge", cpu=99)]))
+    out = run("first_steps.py", path, "--pod", "ml/huge")
+    assert "goes to: 0/1 nodes are available: 1 Insufficient cpu." in out
+
+
+def test_own_policy():
+    assert (
+        run("own_policy.py", "--nodes", 16)
+        == """\
+                                   default    PackGpus
+pods placed                             32          32
+GPUs in use                             64          64
+nodes with 1 to 7 free GPUs             16           0
+8-GPU jobs that still fit                0           8
+GPUs in use per zone                8 to 8      8 to 8
+"""
+    )
+
+
+def test_filter_plugin():
+    assert (
+        run("filter_plugin.py", "--spare", 3)
+        == """\
+ml/train-000000 → gpu-00000
+ml/train-000001 → gpu-00002
+ml/train-000002 → gpu-00003
+ml/train-000003 → gpu-00005
+ml/train-000004 → 0/6 nodes are available: 2 node(s) were in a rack under maintenance (rack-1), \
+4 node(s) would have less than 3 GPUs free.
+
+gpu-00000  Unschedulable  Operations  node(s) would have less than 3 GPUs free
+gpu-00001  Unschedulable  Operations  node(s) were in a rack under maintenance (rack-1)
+gpu-00002  Unschedulable  Operations  node(s) would have less than 3 GPUs free
+gpu-00003  Unschedulable  Operations  node(s) would have less than 3 GPUs free
+gpu-00004  Unschedulable  Operations  node(s) were in a rack under maintenance (rack-1)
+gpu-00005  Unschedulable  Operations  node(s) would have less than 3 GPUs free
+"""
+    )
+    assert "Unschedulable" not in run("filter_plugin.py", "--spare", 0)
+
+
+def test_what_if():
+    assert (
+        run("what_if.py", "--nodes", 4, "--pods", 11)
+        == """\
++0 nodes: <Placements: 8 of 11 pods placed>
+    0/4 nodes are available: 4 Insufficient nvidia.com/gpu.
++1 nodes: <Placements: 10 of 11 pods placed>
+    0/5 nodes are available: 5 Insufficient nvidia.com/gpu.
++2 nodes: <Placements: 11 of 11 pods placed>
+<Cluster of 4 nodes, 11 pods, 11 waiting> needs +2 nodes
+"""
+    )
+
+
+def test_compare_profiles(tmp_path):
+    plot = tmp_path / "compare.png"
+    args = ["--nodes", 8, "--steps", 2]
+    table = """\
+load   strategy        placed  empty nodes  deviation of use
+ 50%   LeastAllocated      16            0              0.00
+ 50%   MostAllocated       16            4              0.50
+100%   LeastAllocated      32            0              0.00
+100%   MostAllocated       32            0              0.00
+"""
+    assert run("compare_profiles.py", *args) == table
+    pytest.importorskip("matplotlib")
+    assert run("compare_profiles.py", *args, "--plot", plot) == table + f"{plot}\n"
+    assert plot.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
