@@ -7,8 +7,8 @@ from pathlib import Path
 
 import schedfw
 
-# What a plugin's results depend on besides the pod: row (the node alone), node set (all nodes), domain
-# (pods by topology domain), feasible set (which nodes passed).
+# What a plugin's results depend on besides the pod: row (the node alone), node set (all nodes),
+# domain (pods by topology domain), feasible set (which nodes passed).
 DEPENDS = {
     "DefaultBinder": "-",
     "ImageLocality": "row; node set (how many nodes have an image)",
@@ -31,8 +31,8 @@ def page() -> str:
     lines = [
         "# Plugins",
         "",
-        "Made by `scripts/plugins_doc.py` from what the plugins declare; `schedfw plugins` shows the "
-        "same.",
+        "Made by `scripts/plugins_doc.py` from what the plugins declare; `schedfw plugins` shows "
+        "the same.",
         "Arguments stand in a configuration under `pluginConfig[].args`.",
     ]
     for plugin in schedfw.describe_plugins():

@@ -170,7 +170,10 @@ PodPtr FindPod(const Snapshot& snapshot, const std::string& full_name) {
 
 PodPtr FindWaitingPod(const Snapshot& snapshot, const std::string& full_name) {
   PodPtr pod = FindPod(snapshot, full_name);
-  if (!pod->plan) Raise(exceptions().error, "Pod " + pod->FullName() + " has a node already");
+  const api::ObjectMeta& meta = pod->pod->metadata;
+  if (!pod->pod->spec.node_name.empty() || snapshot.RowOf(meta.ns, meta.name)) {
+    Raise(exceptions().error, "Pod " + pod->FullName() + " has a node already");
+  }
   return pod;
 }
 

@@ -58,3 +58,9 @@ __all__ = [
     "__version__",
     "describe_plugins",
 ]
+
+# They are public here, and tracebacks say so.
+for _name in __all__:
+    if getattr(globals()[_name], "__module__", "") == "schedfw._core":
+        globals()[_name].__module__ = "schedfw"
+del _name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import shutil
@@ -21,7 +22,18 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong with the arguments in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"{self.prog}: error: {_one_line(message)} (see {self.prog} --help)\n")
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split("\n"))
+
+
+def _count(text: str) -> int:
+    """Read an argument that counts something."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed (allowed: 0 or more)")
+    return int(text)
 
 
 def _table(rows: Sequence[Sequence[object]], indent: int = 0) -> str:
@@ -62,14 +74,13 @@ def _reasons(diagnosis: _core.Diagnosis) -> list[tuple[str, str, str, int]]:
     return [(*key, n) for key, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def _explain_pod(explanation: _core.Explanation, top: int) -> str:
+def _explain_pod(explanation: _core.Explanation, nodes: int, top: int) -> str:
     status = explanation.status
     lines = []
     if status:
         scores = explanation.scores
-        total = len(explanation.diagnosis.table())
         lines.append(
-            f"{explanation.pod}: fits on {len(explanation.feasible)} of {total} nodes; "
+            f"{explanation.pod}: fits on {len(explanation.feasible)} of {nodes} nodes; "
             f"goes to {explanation.best[0]}"
         )
         order = sorted(range(len(scores.nodes)), key=lambda i: (-scores.total[i], scores.nodes[i]))
@@ -77,8 +88,9 @@ def _explain_pod(explanation: _core.Explanation, top: int) -> str:
         for i in order[:top]:
             values = [int(scores.weighted[p, i]) for p in range(len(scores.plugins))]
             rows.append([scores.nodes[i], int(scores.total[i]), *values])
-        lines.append(_table(rows, indent=4))
-        if len(order) > top:
+        if top:
+            lines.append(_table(rows, indent=4))
+        if 0 < top < len(order):
             lines.append(f"    … and {len(order) - top} more nodes")
         reasons = _reasons(explanation.diagnosis)
         if reasons:
@@ -98,19 +110,20 @@ def _explain(args: argparse.Namespace) -> None:
     if args.output == "json" and args.pod is None:
         print(scheduler._core.explain_json(cluster._core, 0))
         return
-    _notes(cluster)
-    pods = cluster.pending if args.pod is None else [cluster.pod(args.pod).full_name]
+    pods = cluster.pending if args.pod is None else [args.pod]
     explanations = [scheduler.explain(cluster, pod) for pod in pods]
     if args.output == "json":
         print(json.dumps([json.loads(e.to_json()) for e in explanations]))
         return
+    _notes(cluster)
     if not explanations:
         print("no pod waits for a node")
         return
     fits = sum(bool(e.status) for e in explanations)
-    noun = "pod waits" if len(explanations) == 1 else "pods wait"
-    print(f"{len(explanations)} {noun}: {fits} fit, {len(explanations) - fits} pend\n")
-    print("\n\n".join(_explain_pod(e, args.top) for e in explanations))
+    if args.pod is None:
+        noun = "pod waits" if len(explanations) == 1 else "pods wait"
+        print(f"{len(explanations)} {noun}: {fits} fit, {len(explanations) - fits} pend\n")
+    print("\n\n".join(_explain_pod(e, len(cluster), args.top) for e in explanations))
 
 
 def _place(args: argparse.Namespace) -> None:
@@ -158,9 +171,13 @@ def _fit(args: argparse.Namespace) -> None:
     scheduler = Scheduler(args.config)
     is_file = args.pod == "-" or os.path.exists(args.pod)  # noqa: PTH110 - "-" is no path
     if is_file:
-        text = _core.read_text(args.pod).decode()
-        fit = scheduler._core.fit(cluster._core, text, args.pod, args.limit, None)
+        name = "<stdin>" if args.pod == "-" else args.pod
+        fit = scheduler._fit(cluster, _core.read_text(args.pod), name, args.limit)
     else:
+        try:
+            cluster.pod(args.pod)
+        except _core.Error as error:
+            raise _core.Error(f"{args.pod}: there is no such file, and {error}") from None
         fit = scheduler.fit(cluster, args.pod, args.limit)
     if args.output == "json":
         print(
@@ -197,7 +214,8 @@ def _plugins(args: argparse.Namespace) -> None:
         return
     blocks = []
     for plugin in plugins:
-        lines = [f"{plugin['name']}: {plugin['help']}", f"  points: {', '.join(plugin['points'])}"]
+        points = ", ".join(plugin["points"]) or "-"
+        lines = [f"{plugin['name']}: {plugin['help']}", f"  points: {points}"]
         if plugin["args"]:
             rows = [("ARGUMENT", "TYPE", "DEFAULT", "ALLOWED", "HELP")]
             rows += [
@@ -241,41 +259,50 @@ def _build_parser() -> argparse.ArgumentParser:
     explain = add("explain", _explain, "why each waiting pod pends or fits, node by node", "+")
     explain.add_argument("--pod", metavar="NS/NAME", help="only this pod")
     explain.add_argument(
-        "--top", metavar="N", type=int, default=3, help="nodes to show with scores (default: 3)"
+        "--top", metavar="N", type=_count, default=3, help="nodes to show with scores (default: 3)"
     )
     place = add("place", _place, "where all waiting pods go, one after another", "+")
     place.add_argument(
-        "--threads", metavar="N", type=int, default=1, help="0: all cores (default: 1)"
+        "--threads", metavar="N", type=_count, default=1, help="0: all cores (default: 1)"
     )
     config = add("config", _config, "the effective plugins of a configuration", None)
     config.add_argument("config", metavar="F", help="a KubeSchedulerConfiguration")
     fit = add("fit", _fit, "how many more of a pod fit, and what stops the next one", "1")
     fit.add_argument("pod", metavar="POD", help="a file with one Pod, or NS/NAME of the cluster")
     fit.add_argument(
-        "--limit", metavar="N", type=int, default=100_000, help="place at most N (default: 100000)"
+        "--limit",
+        metavar="N",
+        type=_count,
+        default=100_000,
+        help="place at most N (default: 100000)",
     )
     add("plugins", _plugins, "the plugins, their extension points and arguments", None)
     return parser
 
 
+def _fail(message: object) -> int:
+    print(f"schedfw: error: {_one_line(message)}", file=sys.stderr)
+    return 2
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0, or 2 with one line on standard error."""
-    args = _build_parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # where "…" can't be written
     try:
+        args = _build_parser().parse_args(argv)
         args.run(args)
         sys.stdout.flush()
     except _core.Error as error:
-        print(f"schedfw: error: {error}", file=sys.stderr)
-        return 2
-    except UnicodeDecodeError:
-        print(f"schedfw: error: {args.pod}: the file is not UTF-8 text", file=sys.stderr)
-        return 2
+        return _fail(error)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader has had enough (| head); nothing more can be said.
+    except OSError as error:
+        # Nothing more can be written, also not what is left when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):  # the reader has had enough (| head)
+            return 0
+        return _fail(f"standard output: {error.strerror}")
     return 0
 
 

@@ -138,7 +138,7 @@ class Cluster:
 
     @property
     def ignored(self) -> dict[str, int]:
-        """How many objects of kinds that scheduling doesn't read the files held, by kind."""
+        """How many objects that scheduling doesn't read the files held: {"v1 ConfigMap": 3}."""
         return self._core.ignored
 
     @property
@@ -196,6 +196,12 @@ class Cluster:
         for key in labels:
             columns[key] = self.label(key)
         return pd.DataFrame(columns, index=pd.Index(self.nodes, name="node"))
+
+    def __copy__(self) -> Cluster:
+        return self.fork()
+
+    def __deepcopy__(self, memo: object) -> Cluster:
+        return self.fork()
 
     def __len__(self) -> int:
         """Return the number of nodes."""

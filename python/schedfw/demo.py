@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from schedfw import _core
 from schedfw.cluster import Cluster
 from schedfw.heatmap import LatencyHeatmap
 from schedfw.scheduler import Scheduler
@@ -18,26 +19,38 @@ from schedfw.workloads import training_cluster
 _ZONE = "topology.kubernetes.io/zone"
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed (allowed: 1 or more)")
+    return int(text)
+
+
 def main() -> int:
     """Schedule the cluster, print a table, and write the latency heat map."""
     parser = argparse.ArgumentParser(prog="python -m schedfw.demo", description=__doc__)
-    parser.add_argument("--nodes", type=int, default=512)
-    parser.add_argument("--pods", type=int, default=1000)
-    parser.add_argument("--gpus", type=int, default=4, help="GPUs a pod; a node has 8")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the files")
+    parser.add_argument("--nodes", type=_positive, default=512, help="default: 512")
+    parser.add_argument("--pods", type=_positive, default=1000, help="default: 1000")
+    parser.add_argument(
+        "--gpus", type=_positive, default=4, help="GPUs a pod; a node has 8 (default: 4)"
+    )
+    parser.add_argument("--threads", type=int, default=1, help="0: all cores (default: 1)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out"), help="folder for the files (default: out)"
+    )
     args = parser.parse_args()
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+        scheduler = Scheduler(threads=args.threads)
+    except (_core.Error, OSError) as error:
+        parser.error(str(error))
 
     start = time.perf_counter()
     cluster = Cluster.parse(training_cluster(args.nodes, args.pods, gpus=args.gpus))
     built = time.perf_counter()
-    attempts = Scheduler(threads=args.threads).place_timed(cluster)
+    attempts = scheduler.place_timed(cluster)
     done = time.perf_counter()
 
     took = np.array([nanoseconds for _, _, nanoseconds in attempts], dtype=np.float64)
-    if took.size == 0:
-        print("no pods to schedule", file=sys.stderr)
-        return 2
     zones = dict(zip(cluster.nodes, cluster.label(_ZONE), strict=True))
     per_zone = Counter(zones[node] for _, node, _ in attempts if node)
     counts = [per_zone[zone] for zone in sorted({zone for zone in zones.values() if zone})]
@@ -63,7 +76,6 @@ def main() -> int:
         print(f"  {name.ljust(width)}  {value}")
 
     # Cycles take microseconds: 2 ms of time a column and 20 µs of latency a row show them.
-    args.out.mkdir(parents=True, exist_ok=True)
     starts_ms = (np.cumsum(took) - took) / 1e6
     heatmap = LatencyHeatmap(starts_ms, took / 1e6, time_bucket_ms=2, latency_bin_ms=0.02)
     print(f"heat map: {heatmap.to_csv(args.out / 'latency_heatmap.csv')}")

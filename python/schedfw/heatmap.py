@@ -23,14 +23,25 @@ class LatencyHeatmap:
     start_ms
         When each attempt started, in ms since any origin.
     latency_ms
-        How long each took.
+        How long each took, in ms.
     time_bucket_ms, latency_bin_ms
-        The size of a column and of a row.
+        The size of a column and of a row, in ms.
 
     Attributes
     ----------
     counts
-        Array of shape (latency bins, time buckets).
+        int64 array of shape (latency bins, time buckets); time begins with the first attempt.
+
+    Raises
+    ------
+    ValueError
+        When the arrays differ in length, or hold what is no time.
+
+    Examples
+    --------
+    >>> heatmap = LatencyHeatmap([0.0, 4.0, 11.0], [20.0, 70.0, 20.0])
+    >>> heatmap.counts.tolist()
+    [[1, 1], [1, 0]]
     """
 
     def __init__(
@@ -47,8 +58,12 @@ class LatencyHeatmap:
                 f"start_ms and latency_ms must be of one length, not {starts.shape} "
                 f"and {latencies.shape}"
             )
-        if time_bucket_ms <= 0 or latency_bin_ms <= 0:
+        if not (time_bucket_ms > 0 and latency_bin_ms > 0):
             raise ValueError("time_bucket_ms and latency_bin_ms must be above zero")
+        if not (np.isfinite(starts).all() and np.isfinite(latencies).all()):
+            raise ValueError("start_ms and latency_ms must be finite numbers")
+        if (latencies < 0).any():
+            raise ValueError("latency_ms must not be below zero")
         self.time_bucket_ms = time_bucket_ms
         self.latency_bin_ms = latency_bin_ms
         column = ((starts - starts.min(initial=np.inf)) / time_bucket_ms).astype(np.int64)
@@ -61,7 +76,7 @@ class LatencyHeatmap:
         """Write a matrix as Grafana's heat map panel reads it: a row a time bucket.
 
         The first column is the time in ms; the others are counts, named by the upper bound of the
-        latency in ms.
+        latency in ms. Returns the path.
         """
         out = Path(path)
         bounds = [f"{(i + 1) * self.latency_bin_ms:g}" for i in range(self.counts.shape[0])]
@@ -73,7 +88,10 @@ class LatencyHeatmap:
         return out
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the heat map; needs matplotlib (the extra `plot`)."""
+        """Draw the heat map, on axes of its own if none are given, and return the axes.
+
+        Needs matplotlib (the extra `plot`).
+        """
         import matplotlib.pyplot as plt
         from matplotlib.colors import LogNorm
 
@@ -100,3 +118,7 @@ class LatencyHeatmap:
         figure = ax.figure
         figure.colorbar(mesh, ax=ax, label="attempts")
         return ax
+
+    def __repr__(self) -> str:
+        bins, buckets = self.counts.shape
+        return f"<LatencyHeatmap of {self.counts.sum()} attempts: {bins} × {buckets}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import numbers
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,12 +26,17 @@ _POINTS = (
 )
 
 
-def _entries(profile: Mapping[str, Any], key: str) -> Iterator[Any]:
+def _name(entry: object) -> object:
+    return entry.get("name") if isinstance(entry, Mapping) else None
+
+
+def _names(profile: Mapping[str, Any], key: str) -> Iterator[object]:
     """Yield what a profile enables or disables at any point, whatever else stands there."""
     points = profile.get("plugins")
     for plugins in points.values() if isinstance(points, Mapping) else ():
         entries = plugins.get(key) if isinstance(plugins, Mapping) else None
-        yield from entries if isinstance(entries, list | tuple) else ()
+        for entry in entries if isinstance(entries, list | tuple) else ():
+            yield _name(entry)
 
 
 class Profile:
@@ -92,7 +98,7 @@ class Profile:
         """
         entry: dict[str, Any] = {"name": plugin}
         if weight is not None:
-            entry["weight"] = weight
+            entry["weight"] = int(weight) if isinstance(weight, numbers.Integral) else weight
         return self._with(point, "enabled", entry)
 
     def disable(self, plugin: str, point: str = "multiPoint") -> Profile:
@@ -104,7 +110,7 @@ class Profile:
         plugins = out._profile["plugins"][point]
         if "enabled" in plugins:
             plugins["enabled"] = [
-                entry for entry in plugins["enabled"] if plugin not in ("*", entry["name"])
+                entry for entry in plugins["enabled"] or [] if plugin not in ("*", _name(entry))
             ]
         return out
 
@@ -117,7 +123,7 @@ class Profile:
         args = copy.deepcopy(args)
         configs = out._profile["pluginConfig"] = out._profile.get("pluginConfig") or []
         for config in configs:
-            if config["name"] == plugin:
+            if _name(config) == plugin:
                 config["args"] = {**(config.get("args") or {}), **args}
                 return out
         configs.append({"name": plugin, "args": args})
@@ -129,11 +135,7 @@ class Profile:
 
     def mentions(self, plugin: str) -> bool:
         """Return whether the profile enables or disables this plugin by name."""
-        return any(
-            isinstance(entry, Mapping) and entry.get("name") == plugin
-            for key in ("enabled", "disabled")
-            for entry in _entries(self._profile, key)
-        )
+        return any(plugin in _names(self._profile, key) for key in ("enabled", "disabled"))
 
     def _copy(self) -> Profile:
         return Profile.from_dict(self._profile)
@@ -147,7 +149,7 @@ class Profile:
         # Hand-written profiles may have nulls where they enable nothing.
         points = out._profile["plugins"] = out._profile.get("plugins") or {}
         plugins = points[point] = points.get(point) or {}
-        others = [e for e in plugins.get(key) or [] if e["name"] != entry["name"]]
+        others = [e for e in plugins.get(key) or [] if _name(e) != entry["name"]]
         plugins[key] = [*others, entry]
         return out
 

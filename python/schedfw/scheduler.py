@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import numbers
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from schedfw import _core
+from schedfw._json import dumps
 from schedfw.cluster import Cluster
 from schedfw.profile import Profile
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MAX_THREADS = 1024
+_MAX_32 = 2**32 - 1
+_MAX_63 = 2**63 - 1
+_MAX_64 = 2**64 - 1
 
 Configuration = Profile | Sequence[Profile] | Mapping[str, Any] | str | os.PathLike[str]
 ProgressCallback = Callable[[int, int], object]
@@ -40,6 +47,9 @@ class Placements(list[_core.Placement]):
 class Scheduler:
     """Schedules pods with the plugins of one or more profiles.
 
+    Results depend on the cluster, the profiles and the seed alone. A Scheduler runs one call at a
+    time: give each thread of yours its own.
+
     Parameters
     ----------
     profile
@@ -52,18 +62,25 @@ class Scheduler:
         1 runs on the calling thread, 0 on all cores, any other number on as many. Results are the
         same.
     grain_rows
-        Nodes that a task takes at least; fewer than twice as many run on the calling thread.
+        Nodes that a task takes at least; fewer than twice as many run on the calling thread, and so
+        does what a plugin written in Python takes part in.
     normalize
         "parallel" runs NormalizeScore of all plugins at once, "synchronous" one after the other.
     tie_break
         "first" takes the first node by name among the best, "seeded" draws one evenly.
     seed
-        For "seeded".
+        For "seeded": every Scheduler that is made with it draws the same.
 
     Raises
     ------
     ConfigError
         With the field, the value, and what is allowed.
+    TypeError
+        Of an object in `plugins` that is no plugin.
+
+    Examples
+    --------
+    >>> Scheduler(Profile().disable("PodTopologySpread"), plugins=[PackGpus()], threads=0)
     """
 
     def __init__(
@@ -85,21 +102,19 @@ class Scheduler:
             raise _core.ConfigError(
                 f'tie_break: "{tie_break}" is not allowed (allowed: first, seeded)'
             )
-        if threads < 0:
-            raise _core.ConfigError(f"threads: {threads} is not allowed (allowed: 0 or more)")
         plugins = list(plugins)
         config, name = _configuration(profile)
         if plugins:
             config = _enable(config, plugins)
         self._core = _core.Scheduler(
-            json.dumps(config) if config else "",
+            None if config is None else dumps(config),
             name,
             plugins,
-            threads,
-            max(1, grain_rows),
+            _integer("threads", threads, 0, _MAX_THREADS),
+            _integer("grain_rows", grain_rows, 1, _MAX_32),
             normalize == "parallel",
             tie_break == "seeded",
-            seed,
+            _integer("seed", seed, 0, _MAX_64),
         )
 
     @property
@@ -108,26 +123,48 @@ class Scheduler:
         return self._core.profiles
 
     def plugins(self, profile: str | None = None) -> dict[str, list[tuple[str, int]]]:
-        """Return a profile's effective plugins by extension point, with weights (score only)."""
-        return self._core.plugins(profile or self.profiles[0])
+        """Return a profile's effective plugins, the first one's without a name.
+
+        Returns
+        -------
+        dict
+            Extension point → list of (plugin, weight), in the order in which they run. The weights
+            are those of Score; elsewhere they are 0.
+        """
+        return self._core.plugins(self.profiles[0] if profile is None else profile)
 
     def explain(self, cluster: Cluster, pod: str) -> _core.Explanation:
         """Run one waiting pod's cycle over all nodes and keep every status and score.
 
-        Changes nothing. Raises PluginError when a plugin fails.
+        Parameters
+        ----------
+        cluster
+            Is not changed.
+        pod
+            "namespace/name".
+
+        Raises
+        ------
+        Error
+            When there is no such pod, or it has a node already.
+        PluginError
+            When a plugin fails. An exception of a plugin written in Python comes unchanged.
         """
         return self._core.explain(cluster._core, pod)
 
     def explain_all(self, cluster: Cluster) -> list[_core.Explanation]:
-        """Explain every waiting pod, each on the cluster as it is."""
+        """Explain every waiting pod, each on the cluster as it is, in order of arrival."""
         return [self.explain(cluster, pod) for pod in cluster.pending]
 
     def schedule(self, cluster: Cluster, pod: str) -> _core.Placement:
-        """Find a node for a waiting pod; changes nothing."""
+        """Find a node for a waiting pod; changes nothing. Raises what `explain` does."""
         return self._core.schedule(cluster._core, pod)
 
     def schedule_one(self, cluster: Cluster, pod: str) -> _core.Placement:
-        """Find a node for a waiting pod and bind it there; changes `cluster`."""
+        """Find a node for a waiting pod and bind it there; changes `cluster`.
+
+        Raises what `explain` does; then the cluster is as it was.
+        """
         return self._core.schedule_one(cluster._core, pod)
 
     def place(self, cluster: Cluster, progress: ProgressCallback | None = None) -> Placements:
@@ -138,12 +175,14 @@ class Scheduler:
         cluster
             Give ``cluster.fork()`` to keep yours as it is.
         progress
-            Called with (done, total) about every 50 ms. Ctrl-C works; the pods placed so far stay.
+            Called with (done, total) about every 50 ms and at the end. Ctrl-C works; the pods
+            placed so far stay.
 
         Raises
         ------
         PluginError
-            When a plugin fails. An exception of a plugin written in Python comes unchanged.
+            When a plugin fails. An exception of a plugin written in Python comes unchanged. The
+            pods placed so far stay; the one that failed waits, and so do those behind it.
         """
         return Placements(self._core.place(cluster._core, progress))
 
@@ -169,20 +208,49 @@ class Scheduler:
         limit
             At most so many are placed.
         progress
-            Called with (done, limit) about every 50 ms.
+            Called with (done, limit) about every 50 ms and at the end.
+
+        Raises
+        ------
+        Error
+            When there is no such pod, or the manifest is wrong (ParseError).
+        PluginError
+            When a plugin fails. An exception of a plugin written in Python comes unchanged.
         """
         if isinstance(pod, str):
-            return self._core.fit(cluster._core, "", pod, limit, progress)
-        return self._core.fit(cluster._core, json.dumps(pod), "<pod>", limit, progress)
+            return self._fit(cluster, None, pod, limit, progress)
+        return self._fit(cluster, dumps(pod), "<pod>", limit, progress)
+
+    def _fit(
+        self,
+        cluster: Cluster,
+        manifest: str | bytes | None,
+        name: str,
+        limit: int,
+        progress: ProgressCallback | None = None,
+    ) -> _core.Fit:
+        """Fit the pod of a manifest, whose file is `name`, or without one the pod `name`."""
+        limit = _integer("limit", limit, 0, _MAX_63, _core.Error)
+        return self._core.fit(cluster._core, manifest, name, limit, progress)
 
     def __repr__(self) -> str:
         return f"<Scheduler with profiles {', '.join(self.profiles)}>"
 
 
-def _configuration(profile: Configuration | None) -> tuple[dict[str, Any], str]:
-    """Return the configuration as a dict ({}: the defaults), and its name in errors."""
+def _integer(
+    name: str, value: int, least: int, most: int, error: type[Exception] = _core.ConfigError
+) -> int:
+    if not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if not least <= value <= most:
+        raise error(f"{name}: {value} is not allowed (allowed: {least} to {most})")
+    return int(value)
+
+
+def _configuration(profile: Configuration | None) -> tuple[dict[str, Any] | None, str]:
+    """Return the configuration as a dict (None: the defaults), and its name in errors."""
     if profile is None:
-        return {}, "<config>"
+        return None, "<config>"
     if isinstance(profile, str | os.PathLike):
         path = os.fspath(profile)
         name = "<stdin>" if path == "-" else path
@@ -192,10 +260,17 @@ def _configuration(profile: Configuration | None) -> tuple[dict[str, Any], str]:
             raise _core.ConfigError(str(error)) from None
         config = json.loads(_core.to_json(text, name))
         # A list can't be a configuration; the reader says so.
-        return (config if isinstance(config, dict) else {"kind": ""}), name
+        return (config if isinstance(config, dict) else {}), name
     if isinstance(profile, Mapping):
         return dict(profile), "<config>"
-    profiles = [profile] if isinstance(profile, Profile) else list(profile)
+    profiles = [profile] if isinstance(profile, Profile) else profile
+    if not isinstance(profiles, Sequence) or not all(isinstance(p, Profile) for p in profiles):
+        raise TypeError(
+            "profile must be a Profile or a list of them, the path of a configuration, or a "
+            f"configuration as a dict, not {profile!r}"
+        )
+    if not profiles:
+        raise _core.ConfigError("profile: an empty list is not allowed (allowed: one or more)")
     return _of_profiles(profiles), "<profile>"
 
 
@@ -207,18 +282,18 @@ def _of_profiles(profiles: Sequence[Profile]) -> dict[str, Any]:
     }
 
 
-def _enable(config: dict[str, Any], plugins: Sequence[object]) -> dict[str, Any]:
+def _enable(config: dict[str, Any] | None, plugins: Sequence[object]) -> dict[str, Any]:
     """Enable the plugins that no profile mentions, in every profile."""
-    if not config:
+    if config is None:
         config = _of_profiles([Profile()])
     entries = config.get("profiles") or [{}]
     if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         return config  # the reader says what is wrong with it
-    profiles = [Profile.from_dict(entry) for entry in entries]
+    mentioned = [Profile.from_dict(entry) for entry in entries]
+    profiles = mentioned
     for plugin in plugins:
         name = getattr(plugin, "name", None)
-        if not isinstance(name, str) or any(profile.mentions(name) for profile in profiles):
-            continue
-        weight = int(getattr(plugin, "weight", 1))
-        profiles = [profile.enable(name, weight=weight) for profile in profiles]
+        if not isinstance(name, str) or any(profile.mentions(name) for profile in mentioned):
+            continue  # or the binding says what is wrong with the plugin
+        profiles = [profile.enable(name, getattr(plugin, "weight", None)) for profile in profiles]
     return {**config, "profiles": [profile.to_dict() for profile in profiles]}

@@ -84,7 +84,7 @@ def test_parse_takes_numpy_numbers():
         ("", "f: the file is empty"),
         ("[1, 2", "f:1: the text ends in the middle of a list"),
         ("cluster.json", 'f:1: expected a Kubernetes object, got a string "cluster.json"'),
-        ('{"kind": "Pod"}', "f:1: apiVersion: an apiVersion is required (for a Pod: v1)"),
+        ('{"kind": "Pod"}', "f:1: apiVersion: must be given (allowed for a Pod: v1)"),
         (
             '{"apiVersion": "v1",\n"kind": "Node",\n"metadata": {"name": 1}}',
             "f:3: Node: metadata.name: expected a string, got a number 1 (put it in quotes)",
