@@ -35,7 +35,8 @@ struct Exceptions {
   py::object error, parse, config, plugin;
 };
 Exceptions& exceptions() {
-  static auto* kInstance = new Exceptions;  // never destroyed: the interpreter may be gone first
+  // Never destroyed: the interpreter may be gone first.
+  static auto* const kInstance = new Exceptions;
   return *kInstance;
 }
 
@@ -645,6 +646,7 @@ std::string Describe(const View& view, const char* type, F&& text) {
 }
 
 void BindViews(py::module_& m) {
+  // NOLINTNEXTLINE(performance-unnecessary-value-param) - the type is given
   py::register_local_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);

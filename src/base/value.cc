@@ -65,11 +65,19 @@ struct DuplicateKey {
   std::string key;
 };
 
-Value FromJson(ondemand::value value) {
+// Deeper than any configuration or report; every level takes a piece of the stack.
+constexpr int kMaxDepth = 500;
+
+struct TooDeep {};
+
+Value FromJson(ondemand::value value, int depth) {
+  if (depth > kMaxDepth) throw TooDeep();
   switch (static_cast<ondemand::json_type>(value.type())) {
     case ondemand::json_type::array: {
       Value::List list;
-      for (auto item : value.get_array()) list.push_back(FromJson(io::Take(std::move(item))));
+      for (auto item : value.get_array()) {
+        list.push_back(FromJson(io::Take(std::move(item)), depth + 1));
+      }
       return list;
     }
     case ondemand::json_type::object: {
@@ -81,7 +89,7 @@ Value FromJson(ondemand::value value) {
         for (const auto& [known, unused] : object) {
           if (known == key) throw DuplicateKey{at, key};
         }
-        Value child = FromJson(field.value());
+        Value child = FromJson(field.value(), depth + 1);
         object.emplace_back(std::move(key), std::move(child));
       }
       return object;
@@ -121,13 +129,20 @@ Result<Value> ParseJson(std::string text, const io::LineMap* lines, const std::s
     if (document.is_scalar()) {
       return ParseError(name + ": expected an object or a list");
     }
-    Value out = FromJson(io::Take(document.get_value()));
-    if (io::Location(document) != nullptr)
+    Value out = FromJson(io::Take(document.get_value()), 1);
+    if (io::Location(document) != nullptr) {
       return ParseError(name + ": text after the end of the document");
+    }
     return out;
   } catch (const DuplicateKey& duplicate) {
     return ParseError(where(duplicate.at) + ": the key \"" + duplicate.key + "\" is given twice");
+  } catch (const TooDeep&) {
+    return ParseError(name + ": nested deeper than " + std::to_string(kMaxDepth) + " levels");
   } catch (const simdjson::simdjson_error& error) {
+    if (const auto fault = io::FindJsonFault(text)) {
+      return ParseError(where(text.data() + fault->offset) + ": " +
+                        (fault->path.empty() ? "" : fault->path + ": ") + fault->reason);
+    }
     return ParseError(where(document.is_alive() ? io::Location(document) : nullptr) + ": " +
                       error.what());
   }
