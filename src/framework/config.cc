@@ -313,8 +313,9 @@ Result<void> CheckPluginConfig(Profile& profile, const std::string& path,
     }
     // Upstream's validation has this name by mistake, and so refuses whatever it carries.
     if (config.name == "NodeResourcesFitArgs") {
-      return ConfigError(at + ".name: \"NodeResourcesFitArgs\" is no plugin (did you mean "
-                              "NodeResourcesFit?)");
+      return ConfigError(at +
+                         ".name: \"NodeResourcesFitArgs\" is no plugin (did you mean "
+                         "NodeResourcesFit?)");
     }
     if (IsRemoved(config.name)) {
       return ConfigError(at + ".name: \"" + config.name + "\" was removed");

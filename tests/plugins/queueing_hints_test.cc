@@ -65,7 +65,8 @@ TEST_F(Hints, TaintToleration) {
   const api::Node clean = Node(NodeYaml("n1"));
   const api::Node tolerated =
       Node(NodeYaml("n1") + "spec: {taints: [{key: a, effect: NoSchedule}]}\n");
-  const api::Node tainted = Node(NodeYaml("n1") + "spec: {taints: [{key: b, effect: NoExecute}]}\n");
+  const api::Node tainted =
+      Node(NodeYaml("n1") + "spec: {taints: [{key: b, effect: NoExecute}]}\n");
   EXPECT_TRUE(OnNode(plugin, kAdd, *pod, nullptr, &tolerated));
   EXPECT_FALSE(OnNode(plugin, kAdd, *pod, nullptr, &tainted));
   EXPECT_TRUE(OnNode(plugin, kUpdateNodeTaint, *pod, &tainted, &clean));
