@@ -76,7 +76,7 @@ Value FromJson(ondemand::value value, int depth) {
     case ondemand::json_type::array: {
       Value::List list;
       for (auto item : value.get_array()) {
-        list.push_back(FromJson(io::Take(std::move(item)), depth + 1));
+        list.push_back(FromJson(io::Take(item), depth + 1));
       }
       return list;
     }

@@ -85,13 +85,13 @@ class Framework {
         continue;
       }
       if (!status.ok()) {
-        const Status named = status.WithPlugin(plugin->Name());
+        Status named = status.WithPlugin(plugin->Name());
         if (status.code() == Code::kUnschedulableAndUnresolvable) return named;
         if (status.code() != Code::kUnschedulable) {
           return Fault("running PreFilter plugin \"", *plugin, status);
         }
         // Preemption may help, and needs the state of all other plugins.
-        rejected = named;
+        rejected = std::move(named);
         continue;
       }
       if (!result.node_names) continue;

@@ -183,7 +183,7 @@ class Registry {
   }
 
   /// Adds a plugin that is described by hand. Error: the name is empty or taken.
-  Result<void> Add(PluginSpec spec) {
+  Result<void> Add(PluginSpec spec) {  // NOLINT(performance-unnecessary-value-param): moved
     if (spec.name.empty()) return PluginError("a plugin needs a name");
     std::string name = spec.name;
     const auto [it, inserted] = specs_.try_emplace(std::move(name), std::move(spec));

@@ -359,7 +359,7 @@ class Scheduler {
   // Takes back what a failed transaction has done, in reverse order.
   class Rollback {
    public:
-    Rollback(Cluster& cluster) : before_(cluster.snapshot()), cluster_(&cluster) {}
+    explicit Rollback(Cluster& cluster) : before_(cluster.snapshot()), cluster_(&cluster) {}
     ~Rollback() {
       if (unreserve_) unreserve_();
       if (cluster_ != nullptr) *cluster_ = Cluster(before_);
