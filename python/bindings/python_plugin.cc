@@ -137,7 +137,7 @@ class PythonPlugin : public PreEnqueuePlugin,
     const Call call(cycle);
     if (!batch_score_) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        out[i] = Score(Method("score")(call.cycle(), call.node(rows[i])));
+        out[i] = ToScore(Method("score")(call.cycle(), call.node(rows[i])));
       }
       return {};
     }
@@ -242,7 +242,7 @@ class PythonPlugin : public PreEnqueuePlugin,
   }
 
   // Any Python or numpy number; a fraction is cut off.
-  std::int64_t Score(const py::object& answer) const {
+  std::int64_t ToScore(const py::object& answer) const {
     if (PyIndex_Check(answer.ptr())) {
       int overflow = 0;
       const long long value = PyLong_AsLongLongAndOverflow(answer.ptr(), &overflow);
