@@ -34,7 +34,8 @@ class Plugin:
     with a fraction are cut to integers.
 
     An exception ends the call that scheduled, unchanged, and leaves the cluster as it was before
-    the pod (in ``post_bind``: with the pod on its node). One in ``unreserve`` goes to ``sys.unraisablehook``.
+    the pod (in ``post_bind``: with the pod on its node). One in ``unreserve`` goes to
+    ``sys.unraisablehook``.
 
     Examples
     --------
