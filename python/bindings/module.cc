@@ -325,6 +325,12 @@ struct PyPlacement {
   std::string node;
   Status status;
   std::chrono::nanoseconds took{0};
+  Row evaluated = 0;
+  Row feasible = 0;
+};
+
+struct PyPreemption {
+  PreemptionResult result;
 };
 
 struct PyFit {
@@ -349,7 +355,7 @@ class PyScheduler {
  public:
   PyScheduler(const std::optional<std::string>& config, const std::string& config_name,
               const py::list& plugins, int threads, std::uint32_t grain_rows,
-              bool parallel_normalize, bool seeded, std::uint64_t seed) {
+              bool parallel_normalize, bool sample, bool seeded, std::uint64_t seed) {
     has_python_plugins_ = !plugins.empty();
     Registry registry = InTreeRegistry();
     for (const auto& plugin : plugins) {
@@ -363,6 +369,7 @@ class PyScheduler {
     options.executor.grain_rows = grain_rows;
     options.executor.normalize =
         parallel_normalize ? NormalizeMode::kParallel : NormalizeMode::kSynchronous;
+    options.nodes_to_score = sample ? NodesToScore::kConfigured : NodesToScore::kAll;
     options.tie_break = seeded ? TieBreak::kSeeded : TieBreak::kFirst;
     options.seed = seed;
     AllowThreads(threads);
@@ -394,14 +401,15 @@ class PyScheduler {
     return ToJson(std::move(out), indent);
   }
 
-  std::shared_ptr<PyExplanation> Explain(const PyCluster& cluster, const std::string& name) {
+  std::shared_ptr<PyExplanation> Explain(const PyCluster& cluster, const std::string& name,
+                                         bool preempt) {
     const PodPtr pod = FindWaitingPod(cluster.view(), name);
     auto out = std::make_shared<PyExplanation>();
     out->snapshot = cluster.snapshot();
     const Run run(*this, out->snapshot);
     {
       py::gil_scoped_release release;
-      out->explanation = scheduler_->Explain(*out->snapshot, pod);
+      out->explanation = scheduler_->Explain(*out->snapshot, pod, {.preempt = preempt});
     }
     RaiseOnFault(out->explanation.pre_enqueue);
     RaiseOnFault(out->explanation.score_status);
@@ -409,6 +417,7 @@ class PyScheduler {
     for (Row row = 0; row < out->explanation.diagnosis.size(); ++row) {
       RaiseOnFault(out->explanation.diagnosis.status(row));
     }
+    if (const auto& preemption = out->explanation.preemption) RaiseOnFault(preemption->status);
     out->diagnosis =
         std::make_shared<PyDiagnosis>(PyDiagnosis{out->snapshot, out->explanation.diagnosis});
     out->scores =
@@ -416,15 +425,17 @@ class PyScheduler {
     return out;
   }
 
-  // The explanations of all waiting pods in the form of the recorded answers, as JSON text.
-  std::string ExplainJson(const PyCluster& cluster, int indent) {
+  // The explanations of all waiting pods in the form of the recorded answers, as JSON text: with
+  // scores, or with what preemption would do.
+  std::string ExplainJson(const PyCluster& cluster, int indent, bool preempt) {
     const std::shared_ptr<const Snapshot> snapshot = cluster.snapshot();
     const Run run(*this, snapshot);
     py::gil_scoped_release release;
     Value::List out;
     for (const PodPtr& pod : snapshot->Pending()) {
       if (pod->terminating) continue;
-      out.push_back(ToValue(scheduler_->Explain(*snapshot, pod), *snapshot));
+      const Explanation explanation = scheduler_->Explain(*snapshot, pod, {.preempt = preempt});
+      out.push_back(ToValue(explanation, *snapshot, /*scores=*/!preempt));
     }
     return ToJson(std::move(out), indent);
   }
@@ -439,8 +450,23 @@ class PyScheduler {
       ScheduleResult result = scheduler_->Schedule(*snapshot, *pod);
       out.node = std::move(result.node);
       out.status = std::move(result.status);
+      out.evaluated = result.evaluated;
+      out.feasible = result.feasible;
     }
     RaiseOnFault(out.status);
+    return out;
+  }
+
+  PyPreemption Preempt(PyCluster& cluster, const std::string& name) {
+    const PodPtr pod = FindWaitingPod(cluster.view(), name);
+    const Run run(*this, cluster);
+    const PyCluster::Use use(cluster);
+    PyPreemption out;
+    {
+      py::gil_scoped_release release;
+      out.result = scheduler_->Preempt(use.cluster(), *pod);
+    }
+    RaiseOnFault(out.result.status);
     return out;
   }
 
@@ -553,6 +579,8 @@ class PyScheduler {
       ScheduleResult result = scheduler_->ScheduleOne(cluster, pod);
       out.node = std::move(result.node);
       out.status = std::move(result.status);
+      out.evaluated = result.evaluated;
+      out.feasible = result.feasible;
     }
     out.took = std::chrono::steady_clock::now() - start;
     return out;
@@ -673,6 +701,14 @@ void BindViews(py::module_& m) {
       .def_property_readonly(
           "scheduler_name", [](const PodView& v) { return v.pod->pod->spec.scheduler_name; },
           "The profile that it asks for.")
+      .def_property_readonly(
+          "nominated_node",
+          [](const PodView& v) -> std::optional<std::string> {
+            const std::string& node = v.pod->pod->status.nominated_node_name;
+            if (node.empty()) return std::nullopt;
+            return node;
+          },
+          "The node that it is nominated to, or None.")
       .def_property_readonly("requests", &Requests,
                              "What it takes from a node, by resource: thousandths of a core for "
                              "cpu, bytes for memory, units for devices.")
@@ -855,6 +891,14 @@ void BindCluster(py::module_& m) {
             if (!row) Raise(exceptions().error, "there is no Node " + node);
             Unwrap(c.change().AssumePod(*pod, *row));
             Unwrap(c.change().FinishBinding(*pod));
+          },
+          py::arg("pod"), py::arg("node"))
+      .def(
+          "nominate",
+          [](PyCluster& c, const std::string& name, const std::optional<std::string>& node) {
+            const PodPtr pod = FindWaitingPod(c.view(), name);
+            const api::ObjectMeta& meta = pod->pod->metadata;
+            Unwrap(c.change().NominatePod(meta.ns, meta.name, node.value_or("")));
           },
           py::arg("pod"), py::arg("node"))
       .def_property_readonly(
@@ -1040,6 +1084,41 @@ void BindResults(py::module_& m) {
         return "<Scores of " + std::to_string(s.matrix.plugins.size()) + " plugins × " +
                std::to_string(s.matrix.rows.size()) + " nodes>";
       });
+  py::class_<Victim>(m, "Victim", "A pod that is evicted so that another one fits.")
+      .def_property_readonly(
+          "pod", [](const Victim& v) { return v.pod->FullName(); }, "The pod, \"namespace/name\".")
+      .def_property_readonly(
+          "priority", [](const Victim& v) { return v.pod->priority; }, "Its priority.")
+      .def_property_readonly(
+          "violated_budget",
+          [](const Victim& v) -> std::optional<std::string> {
+            if (v.violated_budget.empty()) return std::nullopt;
+            return v.violated_budget;
+          },
+          "The PodDisruptionBudget that its eviction breaks, \"namespace/name\", or None.")
+      .def_readonly("reason", &Victim::reason, "Why this one, a sentence.")
+      .def("__repr__", [](const Victim& v) {
+        return "<Victim " + v.pod->FullName() + (v.reason.empty() ? "" : ": " + v.reason) + ">";
+      });
+  py::class_<PyPreemption>(m, "Preemption", "What evicting pods does for a pod that fits nowhere.")
+      .def_property_readonly(
+          "status", [](const PyPreemption& p) { return p.result.status; },
+          "Success if it helps, else why not.")
+      .def_property_readonly(
+          "nominated_node",
+          [](const PyPreemption& p) -> std::optional<std::string> {
+            if (p.result.nominated_node.empty()) return std::nullopt;
+            return p.result.nominated_node;
+          },
+          "The node where the pod fits once the victims are gone, or None.")
+      .def_property_readonly(
+          "victims", [](const PyPreemption& p) { return p.result.victims; },
+          "The pods to evict there, the most important first.")
+      .def("__repr__", [](const PyPreemption& p) {
+        if (!p.result.status.ok()) return "<Preemption: " + p.result.status.message() + ">";
+        return "<Preemption of " + std::to_string(p.result.victims.size()) + " pods on " +
+               p.result.nominated_node + ">";
+      });
   py::class_<PyExplanation, std::shared_ptr<PyExplanation>>(
       m, "Explanation", "One pod's cycle over all nodes: every status and every score.")
       .def_property_readonly(
@@ -1066,6 +1145,13 @@ void BindResults(py::module_& m) {
       .def_property_readonly(
           "diagnosis", [](const PyExplanation& e) { return e.diagnosis; },
           "Why each of the other nodes was rejected.")
+      .def_property_readonly(
+          "preemption",
+          [](const PyExplanation& e) -> std::optional<PyPreemption> {
+            if (!e.explanation.preemption) return std::nullopt;
+            return PyPreemption{*e.explanation.preemption};
+          },
+          "What evicting pods would do, if that was asked for and no node fits; else None.")
       .def(
           "to_json",
           [](const PyExplanation& e) { return ToJson(ToValue(e.ForReport(), *e.snapshot)); },
@@ -1088,6 +1174,8 @@ void BindResults(py::module_& m) {
           },
           "The node, or None.")
       .def_readonly("status", &PyPlacement::status, "Success, or why there is no node.")
+      .def_readonly("evaluated", &PyPlacement::evaluated, "How many nodes the filters judged.")
+      .def_readonly("feasible", &PyPlacement::feasible, "How many of them passed.")
       .def("__repr__", [](const PyPlacement& p) {
         return "<Placement " + p.pod +
                (p.node.empty() ? ": " + p.status.message() : " → " + p.node) + ">";
@@ -1135,7 +1223,7 @@ PYBIND11_MODULE(_core, m) {
   BindResults(m);
   py::class_<PyScheduler>(m, "Scheduler")
       .def(py::init<const std::optional<std::string>&, const std::string&, const py::list&, int,
-                    std::uint32_t, bool, bool, std::uint64_t>())
+                    std::uint32_t, bool, bool, bool, std::uint64_t>())
       .def_property_readonly("profiles", &PyScheduler::profiles)
       .def("plugins", &PyScheduler::Plugins)
       .def("config_json", &PyScheduler::ConfigJson)
@@ -1143,6 +1231,7 @@ PYBIND11_MODULE(_core, m) {
       .def("explain_json", &PyScheduler::ExplainJson)
       .def("schedule", &PyScheduler::Schedule)
       .def("schedule_one", &PyScheduler::ScheduleOne)
+      .def("preempt", &PyScheduler::Preempt)
       .def("place", &PyScheduler::Place)
       .def("place_timed", &PyScheduler::PlaceTimed)
       .def("fit", &PyScheduler::Fit);

@@ -101,17 +101,33 @@ def _explain_pod(explanation: _core.Explanation, nodes: int, top: int) -> str:
     if reasons:
         heading = ("REASON", "PLUGIN", "CODE", "NODES")
         lines.append(_table([heading, *reasons], indent=4))
+    if explanation.preemption is not None:
+        lines += _preemption(explanation.preemption)
     return "\n".join(lines)
+
+
+def _preemption(preemption: _core.Preemption) -> list[str]:
+    if not preemption.status:
+        return [f"  evicting pods doesn't help: {preemption.status.message}"]
+    count = len(preemption.victims)
+    lines = [
+        f"  evicting {count} {'pod' if count == 1 else 'pods'} on {preemption.nominated_node} "
+        "makes room:"
+    ]
+    rows: list[tuple[object, ...]] = [("VICTIM", "PRIORITY", "BREAKS BUDGET", "WHY")]
+    rows += [(v.pod, v.priority, v.violated_budget or "-", v.reason) for v in preemption.victims]
+    lines.append(_table(rows, indent=4))
+    return lines
 
 
 def _explain(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
     scheduler = Scheduler(args.config)
     if args.output == "json" and args.pod is None:
-        print(scheduler._core.explain_json(cluster._core, 0))
+        print(scheduler._core.explain_json(cluster._core, 0, args.preempt))
         return
     pods = cluster.pending if args.pod is None else [args.pod]
-    explanations = [scheduler.explain(cluster, pod) for pod in pods]
+    explanations = [scheduler.explain(cluster, pod, preempt=args.preempt) for pod in pods]
     if args.output == "json":
         print(json.dumps([json.loads(e.to_json()) for e in explanations]))
         return
@@ -140,6 +156,34 @@ def _place(args: argparse.Namespace) -> None:
     rows += [(p.pod, p.node or "-", "" if p.status else p.status.message) for p in placements]
     print(_table(rows))
     print(f"\nplaced {placements.placed} of {len(placements)} pods")
+
+
+def _cycle(args: argparse.Namespace) -> None:
+    cluster = Cluster.load(*args.cluster)
+    scheduler = Scheduler(args.config, nodes_to_score="configured")
+    placements = [scheduler.schedule(cluster, pod) for pod in cluster.pending]
+    if args.output == "json":
+        rows = [
+            {"pod": p.pod, "evaluated": p.evaluated, "feasible": p.feasible} for p in placements
+        ]
+        print(json.dumps(rows))
+        return
+    _notes(cluster)
+    if not placements:
+        print("no pod waits for a node")
+        return
+    heading = ("POD", "EVALUATED", "FEASIBLE", "NODE", "WHY NOT")
+    print(
+        _table(
+            [
+                heading,
+                *[
+                    (p.pod, p.evaluated, p.feasible, p.node or "-", p.status.message)
+                    for p in placements
+                ],
+            ]
+        )
+    )
 
 
 def _config(args: argparse.Namespace) -> None:
@@ -260,6 +304,18 @@ def _build_parser() -> argparse.ArgumentParser:
     explain.add_argument("--pod", metavar="NS/NAME", help="only this pod")
     explain.add_argument(
         "--top", metavar="N", type=_count, default=3, help="nodes to show with scores (default: 3)"
+    )
+    explain.add_argument(
+        "--preempt",
+        action="store_true",
+        help="also say which pods would be evicted where no node fits (JSON: in place of scores)",
+    )
+    add(
+        "cycle",
+        _cycle,
+        "how many nodes a cycle of each waiting pod looks at, sampling as kube-scheduler does; "
+        "nothing is placed",
+        "+",
     )
     place = add("place", _place, "where all waiting pods go, one after another", "+")
     place.add_argument(

@@ -100,6 +100,14 @@ class Cluster:
         """
         self._core.bind(pod, node)
 
+    def nominate(self, pod: str, node: str | None) -> None:
+        """Nominate a waiting pod to a node, or with None take its nomination back.
+
+        Other pods of the same or a lower priority leave room for it there, and it is tried there
+        first. The node need not exist.
+        """
+        self._core.nominate(pod, node)
+
     def delete_node(self, name: str) -> None:
         """Delete a node; its pods count nowhere until it comes back.
 

@@ -66,6 +66,10 @@ class Scheduler:
         does what a plugin written in Python takes part in.
     normalize
         "parallel" runs NormalizeScore of all plugins at once, "synchronous" one after the other.
+    nodes_to_score
+        "all" looks at every node; "configured" samples as kube-scheduler does:
+        percentageOfNodesToScore of the configuration, going on from pod to pod where the last search
+        ended.
     tie_break
         "first" takes the first node by name among the best, "seeded" draws one evenly.
     seed
@@ -91,12 +95,17 @@ class Scheduler:
         threads: int = 1,
         grain_rows: int = 512,
         normalize: Literal["parallel", "synchronous"] = "parallel",
+        nodes_to_score: Literal["all", "configured"] = "all",
         tie_break: Literal["first", "seeded"] = "first",
         seed: int = 0,
     ) -> None:
         if normalize not in ("parallel", "synchronous"):
             raise _core.ConfigError(
                 f'normalize: "{normalize}" is not allowed (allowed: parallel, synchronous)'
+            )
+        if nodes_to_score not in ("all", "configured"):
+            raise _core.ConfigError(
+                f'nodes_to_score: "{nodes_to_score}" is not allowed (allowed: all, configured)'
             )
         if tie_break not in ("first", "seeded"):
             raise _core.ConfigError(
@@ -113,6 +122,7 @@ class Scheduler:
             _integer("threads", threads, 0, _MAX_THREADS),
             _integer("grain_rows", grain_rows, 1, _MAX_32),
             normalize == "parallel",
+            nodes_to_score == "configured",
             tie_break == "seeded",
             _integer("seed", seed, 0, _MAX_64),
         )
@@ -133,7 +143,7 @@ class Scheduler:
         """
         return self._core.plugins(self.profiles[0] if profile is None else profile)
 
-    def explain(self, cluster: Cluster, pod: str) -> _core.Explanation:
+    def explain(self, cluster: Cluster, pod: str, *, preempt: bool = False) -> _core.Explanation:
         """Run one waiting pod's cycle over all nodes and keep every status and score.
 
         Parameters
@@ -142,6 +152,8 @@ class Scheduler:
             Is not changed.
         pod
             "namespace/name".
+        preempt
+            Whether to find out which pods would be evicted when no node fits.
 
         Raises
         ------
@@ -150,7 +162,7 @@ class Scheduler:
         PluginError
             When a plugin fails. An exception of a plugin written in Python comes unchanged.
         """
-        return self._core.explain(cluster._core, pod)
+        return self._core.explain(cluster._core, pod, preempt)
 
     def explain_all(self, cluster: Cluster) -> list[_core.Explanation]:
         """Explain every waiting pod, each on the cluster as it is, in order of arrival."""
@@ -166,6 +178,16 @@ class Scheduler:
         Raises what `explain` does; then the cluster is as it was.
         """
         return self._core.schedule_one(cluster._core, pod)
+
+    def preempt(self, cluster: Cluster, pod: str) -> _core.Preemption:
+        """Make room for a waiting pod that fits on no node: evict pods of lower priority.
+
+        The victims are deleted from `cluster` and the pod is nominated to their node; it still
+        waits, so schedule it next. When nothing helps, its own nomination is taken back. Use
+        ``explain(cluster, pod, preempt=True)`` to look without changing anything. Raises what
+        `explain` does; then the cluster is as it was.
+        """
+        return self._core.preempt(cluster._core, pod)
 
     def place(self, cluster: Cluster, progress: ProgressCallback | None = None) -> Placements:
         """Schedule all waiting pods one after another, in queue order; changes `cluster`.

@@ -30,8 +30,9 @@ class Cluster {
 
   /// Builds a cluster from normalised objects (see api::Normalize).
   ///
-  /// Nodes are added in name order, as a scheduler that starts up lists them. Errors: an object
-  /// given twice, and whatever the single events refuse.
+  /// Nodes, and pods that have one, are added in the order of their names, as a scheduler that
+  /// starts up lists them; pods that wait keep the order given. Errors: an object given twice, and
+  /// whatever the single events refuse.
   static Result<Cluster> FromObjects(const api::ObjectList& objects) {
     Cluster out;
     ObjectStore& store = out.state_.objects_.Mutable();
@@ -55,8 +56,20 @@ class Cluster {
     for (const api::Node* node : nodes) {
       if (auto done = out.AddNode(*node); !done) return done.error();
     }
+    std::vector<const api::Pod*> bound;
     for (const api::Pod& pod : objects.pods) {
-      if (auto done = out.AddPod(pod); !done) return done.error();
+      if (!pod.spec.node_name.empty()) {
+        bound.push_back(&pod);
+      } else if (auto done = out.AddPod(pod); !done) {
+        return done.error();
+      }
+    }
+    std::stable_sort(bound.begin(), bound.end(), [](const api::Pod* a, const api::Pod* b) {
+      return std::tie(a->metadata.ns, a->metadata.name) <
+             std::tie(b->metadata.ns, b->metadata.name);
+    });
+    for (const api::Pod* pod : bound) {
+      if (auto done = out.AddPod(*pod); !done) return done.error();
     }
     return out;
   }
@@ -89,8 +102,16 @@ class Cluster {
     api::SetDefaults(node);
     auto row = Compile(std::make_shared<const api::Node>(std::move(node)));
     if (!row) return row.error();
-    ChangeImages(*state_.nodes_[*found], -1);
+    const NodeRecord& old = *state_.nodes_[*found];
+    ChangeImages(old, -1);
     ChangeImages(*row->record, 1);
+    if (old.zone == row->record->zone) {
+      row->record->arrival = old.arrival;
+    } else {  // as if it had left and come back
+      state_.node_tree_.Remove(old.zone);
+      state_.node_tree_.Add(row->record->zone);
+      row->record->arrival = ++state_.generation_;
+    }
     SetRow(*found, *row);
     NewIndex();
     Touch(*found);
@@ -149,6 +170,8 @@ class Cluster {
     if (!compiled) return compiled.error();
     const Placement old = *found;
     if (!bound && old.where == Where::kPending) {  // it keeps its place among those that wait
+      RemoveNomination(*old.pod);
+      AddNomination(*compiled);
       state_.pending_.Mutable()[old.index] = *compiled;
       state_.placements_.FindMutable((*compiled)->Key())->pod = *compiled;
       ++state_.generation_;
@@ -168,6 +191,29 @@ class Cluster {
     const Placement* found = state_.FindPlacement(ns, name);
     if (found == nullptr) return NoSuchPod(ns, name);
     Erase(Placement(*found));
+    return {};
+  }
+
+  /// Nominates a waiting pod to a node (status.nominatedNodeName): filters count it there for pods
+  /// of the same or a lower priority. An empty `node` takes the nomination back. The node need not
+  /// exist. Error: there is no such pod, or it doesn't wait.
+  Result<void> NominatePod(std::string_view ns, std::string_view name, std::string_view node) {
+    const Placement* found = state_.FindPlacement(ns, name);
+    if (found == nullptr) return NoSuchPod(ns, name);
+    if (found->where != Where::kPending) {
+      return ArgumentError("Pod " + found->pod->FullName() + " does not wait for a node");
+    }
+    const Placement old = *found;
+    if (old.pod->pod->status.nominated_node_name == node) return {};
+    api::Pod object = *old.pod->pod;
+    object.status.nominated_node_name = node;
+    auto next = std::make_shared<PodInfo>(*old.pod);
+    next->pod = std::make_shared<const api::Pod>(std::move(object));
+    RemoveNomination(*old.pod);
+    AddNomination(next);
+    state_.pending_.Mutable()[old.index] = next;
+    state_.placements_.FindMutable(next->Key())->pod = next;
+    ++state_.generation_;
     return {};
   }
 
@@ -258,11 +304,12 @@ class Cluster {
   void Upsert(api::PriorityClass o) { ObjectStore::Upsert(Store().priority_classes, std::move(o)); }
 
  private:
+  friend class DryRun;
   using Placement = Snapshot::Placement;
   using Where = Snapshot::Where;
 
   struct CompiledRow {
-    NodePtr record;
+    std::shared_ptr<NodeRecord> record;
     std::vector<ResourceAmount> allocatable;
     TaintSetId taints = 0;
   };
@@ -307,6 +354,7 @@ class Cluster {
     record->images.erase(std::unique(record->images.begin(), record->images.end()),
                          record->images.end());
     out.taints = dictionary().TaintSet(node->spec.taints);
+    record->zone = dictionary().Intern(NodeTree::ZoneKey(*node));
     record->node = std::move(node);
     out.record = std::move(record);
     return out;
@@ -314,6 +362,8 @@ class Cluster {
 
   void InsertRow(const CompiledRow& compiled) {
     const Row row = state_.size();
+    compiled.record->arrival = ++state_.generation_;
+    state_.node_tree_.Add(compiled.record->zone);
     state_.nodes_.PushBack(compiled.record);
     state_.rows_by_name_.Set(compiled.record->name, row);
     for (auto* columns : {&state_.allocatable_, &state_.requested_}) {
@@ -359,11 +409,14 @@ class Cluster {
   void RemoveRow(Row row) {
     const Row last = state_.size() - 1;
     ChangeImages(*state_.nodes_[row], -1);
+    state_.node_tree_.Remove(state_.nodes_[row]->zone);
     state_.rows_by_name_.Erase(state_.nodes_[row]->name);
     if (row != last) {
       state_.rows_by_name_.Set(state_.nodes_[last]->name, row);
       for (const PodPtr& pod : state_.pods_[last]) {
         state_.placements_.FindMutable(pod->Key())->index = row;
+        state_.terms_.Change(*pod, last, -1);
+        state_.terms_.Change(*pod, row, 1);
       }
     }
     state_.nodes_.SwapRemove(row);
@@ -431,18 +484,32 @@ class Cluster {
   }
 
   void AddToRow(const PodPtr& pod, Row row) {
-    ChangeRow(*pod, row, 1);
-    state_.pods_.Mutable(row).push_back(pod);
+    PutOnRow(pod, row);
+    state_.pod_counts_.Change(*pod, row, 1, dictionary());
+    state_.terms_.Change(*pod, row, 1);
   }
 
   void RemoveFromRow(const PodInfo& pod, Row row) {
+    const PodPtr removed = TakeFromRow(pod, row);
+    state_.pod_counts_.Change(*removed, row, -1, dictionary());
+    state_.terms_.Change(*removed, row, -1);
+  }
+
+  // The columns of the row and its list of pods alone; DryRun needs no more.
+  void PutOnRow(const PodPtr& pod, Row row) {
+    ChangeRow(*pod, row, 1);
+    state_.pods_.Mutable(row).push_back(pod);
+  }
+  PodPtr TakeFromRow(const PodInfo& pod, Row row) {
     std::vector<PodPtr>& pods = state_.pods_.Mutable(row);
     const auto it = std::find_if(pods.begin(), pods.end(), [&](const PodPtr& candidate) {
       return candidate->Key() == pod.Key();
     });
-    ChangeRow(**it, row, -1);
+    const PodPtr removed = std::move(*it);
+    ChangeRow(*removed, row, -1);
     *it = std::move(pods.back());
     pods.pop_back();
+    return removed;
   }
 
   void ChangeRow(const PodInfo& pod, Row row, std::int32_t sign) {
@@ -454,7 +521,6 @@ class Cluster {
     state_.non_zero_memory_.Mutable()[row] += sign * pod.non_zero_memory;
     state_.pod_count_.Mutable()[row] += sign;
     if (!pod.host_ports.empty()) state_.host_port_pods_.Mutable()[row] += sign;
-    state_.pod_counts_.Change(pod, row, sign, dictionary());
     Touch(row);
   }
 
@@ -464,6 +530,7 @@ class Cluster {
     if (node.empty()) {
       std::vector<PodPtr>& pending = state_.pending_.Mutable();
       placement.index = static_cast<std::uint32_t>(pending.size());
+      AddNomination(pod);
       pending.push_back(std::move(pod));
     } else if (const auto row = state_.Find(node)) {
       if (auto done = CheckRoom(*pod, *row); !done) return done;
@@ -498,6 +565,7 @@ class Cluster {
 
   void LeavePending(std::uint32_t index) {
     std::vector<PodPtr>& pending = state_.pending_.Mutable();
+    RemoveNomination(*pending[index]);
     pending[index] = nullptr;
     ++state_.generation_;
     if (++state_.pending_gaps_ < 64 || 2 * state_.pending_gaps_ < pending.size()) return;
@@ -506,6 +574,20 @@ class Cluster {
     for (std::uint32_t i = 0; i < pending.size(); ++i) {
       state_.placements_.FindMutable(pending[i]->Key())->index = i;
     }
+  }
+
+  void AddNomination(const PodPtr& pod) {
+    const std::string& node = pod->pod->status.nominated_node_name;
+    if (node.empty()) return;
+    state_.nominated_.Mutable()[dictionary().Intern(node)].push_back(pod);
+  }
+  void RemoveNomination(const PodInfo& pod) {
+    const std::string& node = pod.pod->status.nominated_node_name;
+    if (node.empty()) return;
+    auto& nominated = state_.nominated_.Mutable();
+    const auto it = nominated.find(dictionary().Intern(node));
+    std::erase_if(it->second, [&](const PodPtr& other) { return other->Key() == pod.Key(); });
+    if (it->second.empty()) nominated.erase(it);
   }
 
   PodPtr WithNodeName(const PodPtr& pod, std::string_view node) {

@@ -25,6 +25,8 @@ using StringId = std::uint32_t;
 using LabelSetId = std::uint32_t;
 /// An interned list of taints; 0 is the empty list.
 using TaintSetId = std::uint32_t;
+/// An interned term of inter-pod affinity (see affinity.h).
+using AffinityTermId = std::uint32_t;
 /// A resource's column; the first four are fixed.
 using ResourceId = std::uint32_t;
 
@@ -133,6 +135,13 @@ class Dictionary {
     std::shared_lock lock(mutex_);
     return taint_sets_[id];
   }
+  /// The number of an affinity term that is written as words; equal words, equal number. From 0 on,
+  /// without gaps.
+  AffinityTermId AffinityTerm(const std::vector<std::uint32_t>& words) {
+    std::unique_lock lock(mutex_);
+    return affinity_terms_.try_emplace(words, static_cast<AffinityTermId>(affinity_terms_.size()))
+        .first->second;
+  }
   std::size_t TaintSetCount() const {
     std::shared_lock lock(mutex_);
     return taint_sets_.size();
@@ -169,6 +178,7 @@ class Dictionary {
   std::deque<Labels> label_sets_;
   std::map<Labels, LabelSetId> label_set_ids_;
   std::deque<std::vector<api::Taint>> taint_sets_;
+  std::map<std::vector<std::uint32_t>, AffinityTermId> affinity_terms_;
 };
 
 }  // namespace schedfw

@@ -10,15 +10,15 @@
 
 #include "schedfw/cluster/cow.h"
 #include "schedfw/cluster/pod_info.h"
+#include "schedfw/cluster/pod_matcher.h"
 
 namespace schedfw {
 
-/// Counts of matching pods by node, for the selectors that spreading asks about.
+/// Counts of matching pods by node, for what spreading and inter-pod affinity ask about.
 ///
-/// A pair of namespace and selector is counted once over all pods when it is first asked for; from
-/// then on every pod that comes or goes changes one number. Counts by topology domain are sums of
-/// these over a LabelColumn, since which nodes take part depends on the pod to be placed. Pods that
-/// are being deleted don't count (podtopologyspread/common.go, countPodsMatchSelector).
+/// What a PodMatcher selects is counted once over all pods when it is first asked for; from then on
+/// every pod that comes or goes changes one number. Counts by topology domain are sums of these
+/// over a LabelColumn, since which nodes take part depends on the pod to be placed.
 ///
 /// Copies (forks, snapshots) share columns until written. Reading is safe from any thread.
 class PodCounts {
@@ -31,14 +31,14 @@ class PodCounts {
     return *this;
   }
 
-  /// Matching pods in namespace `ns`, one count a row. O(pods) at the first call, then O(1). The
-  /// column is shared, so it stays as it is while the cluster goes on.
-  Column<std::int32_t> Count(StringId ns, const Selector& selector,
+  /// Matching pods, one count a row. O(pods) at the first call, then O(1). The column is shared, so
+  /// it stays as it is while the cluster goes on.
+  Column<std::int32_t> Count(const PodMatcher& matcher,
                              const BlockColumn<std::vector<PodPtr>>& pods,
                              const Dictionary& dictionary) const {
     std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < trackers_.size(); ++i) {
-      if (trackers_[i].ns == ns && *trackers_[i].selector == selector) {
+      if (*trackers_[i].matcher == matcher) {
         // Keep the ones in use at the front; the last one makes room.
         if (i != 0) std::swap(trackers_[i], trackers_[i - 1]);
         return trackers_[i == 0 ? 0 : i - 1].counts;
@@ -46,8 +46,7 @@ class PodCounts {
     }
     if (trackers_.size() == kMost) trackers_.pop_back();
     Tracker& tracker = trackers_.emplace_back();
-    tracker.ns = ns;
-    tracker.selector = std::make_shared<const Selector>(selector);
+    tracker.matcher = std::make_shared<const PodMatcher>(matcher);
     std::vector<std::int32_t>& counts = tracker.counts.Mutable();
     counts.resize(pods.size());
     for (std::size_t row = 0; row < pods.size(); ++row) {
@@ -56,7 +55,7 @@ class PodCounts {
     return tracker.counts;
   }
 
-  /// A pod has come to (delta 1) or gone from (delta -1) a row. O(selectors of its namespace).
+  /// A pod has come to (delta 1) or gone from (delta -1) a row. O(matchers).
   void Change(const PodInfo& pod, std::size_t row, std::int32_t delta,
               const Dictionary& dictionary) {
     for (Tracker& tracker : trackers_) {
@@ -77,20 +76,21 @@ class PodCounts {
   static constexpr std::size_t kMost = 64;
 
   struct Tracker {
-    StringId ns = 0;
-    std::shared_ptr<const Selector> selector;
+    std::shared_ptr<const PodMatcher> matcher;
     Column<std::int32_t> counts;
-    // By label set: 0 not asked yet, 1 no, 2 yes.
-    std::vector<std::uint8_t> matches;
+    // What the selector says of a label set: 0 not asked yet, 1 no, 2 yes.
+    std::vector<std::uint8_t> known;
 
     bool Matches(const PodInfo& pod, const Dictionary& dictionary) {
-      if (pod.ns != ns || pod.terminating) return false;
-      if (matches.size() <= pod.label_set) matches.resize(pod.label_set + 1);
-      std::uint8_t& known = matches[pod.label_set];
-      if (known == 0) {
-        known = selector->Matches(dictionary.LabelsOf(pod.label_set), dictionary) ? 2 : 1;
+      if (pod.terminating && !matcher->terminating) return false;
+      if (!matcher->MatchesNamespace(pod.ns)) return false;
+      if (known.size() <= pod.label_set) known.resize(pod.label_set + 1);
+      std::uint8_t& answer = known[pod.label_set];
+      if (answer == 0) {
+        const Labels& labels = dictionary.LabelsOf(pod.label_set);
+        answer = matcher->selector.Matches(labels, dictionary) ? 2 : 1;
       }
-      return known == 2;
+      return answer == 2;
     }
   };
 

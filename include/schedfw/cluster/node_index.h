@@ -13,6 +13,7 @@
 
 #include "schedfw/cluster/cow.h"
 #include "schedfw/cluster/dictionary.h"
+#include "schedfw/cluster/node_tree.h"
 
 namespace schedfw {
 
@@ -40,6 +41,8 @@ struct NodeRecord {
   StringId name = 0;
   Labels labels;
   std::vector<StringId> images;  ///< sorted, each once
+  StringId zone = 0;             ///< see NodeTree::ZoneKey
+  std::uint64_t arrival = 0;     ///< grows from node to node of a zone, in the order they came
 };
 using NodePtr = std::shared_ptr<const NodeRecord>;
 
@@ -83,10 +86,38 @@ class NodeIndex {
     return name_rank_;
   }
 
+  /// The rows in the order of upstream's node list: one of each zone in turn, within a zone in
+  /// order of arrival (node_tree.go, list). O(nodes log nodes) at the first call.
+  const std::vector<std::uint32_t>& TreeOrder(const BlockColumn<NodePtr>& nodes,
+                                              const NodeTree& tree) const {
+    std::lock_guard lock(mutex_);
+    if (tree_order_.size() == nodes.size()) return tree_order_;
+    std::unordered_map<StringId, std::size_t> zone_index;  // look-ups only
+    std::vector<std::vector<std::uint32_t>> zones(tree.size());
+    for (std::uint32_t row = 0; row < nodes.size(); ++row) {
+      const StringId zone = nodes[row]->zone;
+      const auto it = zone_index.try_emplace(zone, 0);
+      if (it.second) it.first->second = tree.IndexOf(zone);
+      zones[it.first->second].push_back(row);
+    }
+    for (std::vector<std::uint32_t>& zone : zones) {
+      std::sort(zone.begin(), zone.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return nodes[a]->arrival < nodes[b]->arrival;
+      });
+    }
+    for (std::size_t turn = 0; tree_order_.size() < nodes.size(); ++turn) {
+      for (const std::vector<std::uint32_t>& zone : zones) {
+        if (turn < zone.size()) tree_order_.push_back(zone[turn]);
+      }
+    }
+    return tree_order_;
+  }
+
  private:
   mutable std::mutex mutex_;
   mutable std::map<StringId, std::unique_ptr<LabelColumn>> labels_;
   mutable std::vector<std::uint32_t> name_rank_;
+  mutable std::vector<std::uint32_t> tree_order_;
 };
 
 }  // namespace schedfw

@@ -10,6 +10,7 @@
 
 #include "schedfw/api/pod.h"
 #include "schedfw/base/result.h"
+#include "schedfw/cluster/affinity.h"
 #include "schedfw/cluster/dictionary.h"
 #include "schedfw/cluster/pod_requests.h"
 #include "schedfw/cluster/selector.h"
@@ -86,7 +87,8 @@ struct PodInfo {
   std::int64_t non_zero_cpu = 0;     ///< thousandths of a core, with defaults
   std::int64_t non_zero_memory = 0;  ///< bytes, with defaults
   std::vector<HostPort> host_ports;
-  std::shared_ptr<const PodPlan> plan;  ///< null for pods that have a node already
+  std::shared_ptr<const PodAffinityTerms> affinity;  ///< null: no inter-pod affinity
+  std::shared_ptr<const PodPlan> plan;               ///< null for pods that have a node already
 
   std::string FullName() const { return pod->FullName(); }
   std::uint64_t Key() const { return std::uint64_t{ns} << 32 | name; }
@@ -404,6 +406,10 @@ inline Result<PodPtr> CompilePod(std::shared_ptr<const api::Pod> pod, bool with_
     if (container.restart_policy == "Always") add_ports(container);
   }
   for (const api::Container& container : pod->spec.containers) add_ports(container);
+
+  auto affinity = CompileAffinityTerms(*pod, dictionary);
+  if (!affinity) return refuse(affinity.error());
+  out->affinity = *std::move(affinity);
 
   if (with_plan) {
     auto plan = CompilePlan(*pod, dictionary);

@@ -3,6 +3,7 @@
 #define SCHEDFW_CLUSTER_SNAPSHOT_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,8 +15,10 @@
 #include "schedfw/cluster/dictionary.h"
 #include "schedfw/cluster/domains.h"
 #include "schedfw/cluster/node_index.h"
+#include "schedfw/cluster/node_tree.h"
 #include "schedfw/cluster/object_store.h"
 #include "schedfw/cluster/pod_info.h"
+#include "schedfw/cluster/term_counts.h"
 
 namespace schedfw {
 
@@ -118,9 +121,34 @@ class Snapshot {
 
   const LabelColumn& Label(StringId key) const { return index_->Label(key, nodes_); }
   const std::vector<std::uint32_t>& NameRank() const { return index_->NameRank(nodes_); }
+  /// See NodeIndex::TreeOrder.
+  const std::vector<std::uint32_t>& TreeOrder() const {
+    return index_->TreeOrder(nodes_, node_tree_);
+  }
   /// See PodCounts::Count.
-  Column<std::int32_t> CountPods(StringId ns, const Selector& selector) const {
-    return pod_counts_.Count(ns, selector, pods_, *dictionary_);
+  Column<std::int32_t> CountPods(const PodMatcher& matcher) const {
+    return pod_counts_.Count(matcher, pods_, *dictionary_);
+  }
+  /// The terms of inter-pod affinity that pods on nodes have.
+  const TermCounts& terms() const { return terms_; }
+  /// The waiting pods that are nominated to a node (status.nominatedNodeName), in order of arrival.
+  /// O(log nominations).
+  const std::vector<PodPtr>& NominatedPods(StringId node) const {
+    static const std::vector<PodPtr> kNone;
+    const auto it = nominated_->find(node);
+    return it == nominated_->end() ? kNone : it->second;
+  }
+  bool HasNominations() const { return !nominated_->empty(); }
+  /// The nodes that some waiting pod is nominated to, whether they exist or not.
+  std::vector<StringId> NominatedNodes() const {
+    std::vector<StringId> out;
+    for (const auto& [node, pods] : *nominated_) out.push_back(node);
+    return out;
+  }
+  /// The labels of a namespace; none when there is no such object. O(log namespaces + labels).
+  Labels NamespaceLabels(const std::string& name) const {
+    const auto* found = ObjectStore::Find(objects_->namespaces, std::string(), name);
+    return found == nullptr ? Labels() : dictionary_->InternLabels(found->metadata.labels);
   }
   /// The image's state, or nullptr when no node has it. O(1).
   const ImageState* Image(StringId name) const {
@@ -165,11 +193,14 @@ class Snapshot {
   Column<std::uint64_t> generations_;
   BlockColumn<std::vector<PodPtr>> pods_;
   PodCounts pod_counts_;
+  TermCounts terms_;
+  NodeTree node_tree_;
   Cow<std::unordered_map<StringId, ImageState>> images_;  // look-ups only
 
   CowMap<Placement> placements_;
   Cow<std::vector<PodPtr>> pending_;  // null where a pod has left
   std::uint32_t pending_gaps_ = 0;
+  Cow<std::map<StringId, std::vector<PodPtr>>> nominated_;  // by the node's name
   Cow<std::vector<PodPtr>> orphans_;
   Cow<ObjectStore> objects_;
 };

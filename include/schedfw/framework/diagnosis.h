@@ -16,6 +16,18 @@
 
 namespace schedfw {
 
+/// "0/5 nodes are available: …": how many nodes each reason rejected, in the order of the parts as
+/// text (pkg/scheduler/framework/types.go, FitError.Error).
+inline std::string NoNodeMessage(Row nodes, const std::map<std::string, std::int64_t>& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : counts) parts.push_back(std::to_string(count) + " " + reason);
+  std::sort(parts.begin(), parts.end());
+  std::string joined;
+  for (const std::string& part : parts) joined += (joined.empty() ? " " : ", ") + part;
+  return "0/" + std::to_string(nodes) + " nodes are available:" + joined +
+         (joined.empty() ? "" : ".");
+}
+
 /// Why a cycle ended as it did, over all nodes (pkg/scheduler/framework/types.go, Diagnosis).
 class Diagnosis {
  public:
@@ -52,12 +64,7 @@ class Diagnosis {
 
   /// How many nodes each reason rejected, most frequent first, then by text.
   std::vector<std::pair<std::string, std::int64_t>> Reasons() const {
-    std::map<std::string, std::int64_t> counts;
-    if (pre_filter.ok()) {
-      for (const auto& [status, count] : CountByStatus()) {
-        for (const std::string& reason : status->reasons()) counts[reason] += count;
-      }
-    }
+    const std::map<std::string, std::int64_t> counts = CountByReason();
     std::vector<std::pair<std::string, std::int64_t>> out(counts.begin(), counts.end());
     std::stable_sort(out.begin(), out.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -76,22 +83,22 @@ class Diagnosis {
 
   /// The sentence of upstream's FailedScheduling event: "0/5 nodes are available: …".
   std::string Message() const {
-    std::string out = "0/" + std::to_string(size()) + " nodes are available:";
-    if (!pre_filter.ok()) return out + " " + pre_filter.message() + ".";
-    std::vector<std::string> parts;
-    for (const auto& [reason, count] : Reasons()) {
-      parts.push_back(std::to_string(count) + " " + reason);
-    }
-    std::sort(parts.begin(), parts.end());  // as text, which is upstream's order
-    std::string joined;
-    for (const std::string& part : parts) joined += (joined.empty() ? " " : ", ") + part;
-    return out + joined + (joined.empty() ? "" : ".");
+    if (pre_filter.ok()) return NoNodeMessage(size(), CountByReason());
+    return NoNodeMessage(size(), {}) + " " + pre_filter.message() + ".";
   }
 
  private:
   static constexpr std::uint32_t kFeasible = 0xFFFFFFFF;
   static constexpr std::uint32_t kLeftOut = 0xFFFFFFFE;
 
+  std::map<std::string, std::int64_t> CountByReason() const {
+    std::map<std::string, std::int64_t> out;
+    if (!pre_filter.ok()) return out;
+    for (const auto& [status, count] : CountByStatus()) {
+      for (const std::string& reason : status->reasons()) out[reason] += count;
+    }
+    return out;
+  }
   std::vector<std::pair<const Status*, std::int64_t>> CountByStatus() const {
     std::vector<std::int64_t> counts(statuses_.size() + 1);
     Row left_out = size();

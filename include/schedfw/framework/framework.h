@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedfw/cluster/dry_run.h"
 #include "schedfw/framework/diagnosis.h"
 #include "schedfw/framework/executor.h"
 #include "schedfw/framework/plugin.h"
@@ -72,47 +73,71 @@ class Framework {
   /// narrows the nodes. Skipped plugins are remembered for RunFilterPlugins.
   Status RunPreFilterPlugins(const Cycle& cycle, CycleState& state,
                              std::optional<std::set<std::string>>& names) {
-    skip_filter_.clear();
-    names.reset();
-    if (Status status = RefuseWithoutEffect(cycle.pod); !status.ok()) return status;
-    Status rejected;
-    std::set<std::string> narrowing;
-    for (PreFilterPlugin* plugin : pre_filter_) {
-      PreFilterResult result;
-      const Status status = plugin->PreFilter(cycle, state, result);
-      if (status.IsSkip()) {
-        skip_filter_.push_back(plugin);
-        continue;
-      }
-      if (!status.ok()) {
-        Status named = status.WithPlugin(plugin->Name());
-        if (status.code() == Code::kUnschedulableAndUnresolvable) return named;
-        if (status.code() != Code::kUnschedulable) {
-          return Fault("running PreFilter plugin \"", *plugin, status);
-        }
-        // Preemption may help, and needs the state of all other plugins.
-        rejected = std::move(named);
-        continue;
-      }
-      if (!result.node_names) continue;
-      narrowing.emplace(plugin->Name());
-      if (names) {
-        std::erase_if(*names,
-                      [&](const std::string& n) { return !result.node_names->contains(n); });
-      } else {
-        names = std::move(result.node_names);
-      }
-      if (names->empty()) {
-        if (narrowing.size() == 1) {
-          return Status::Unresolvable("node(s) didn't satisfy plugin " + *narrowing.begin());
-        }
-        std::string list;
-        for (const std::string& n : narrowing) list += (list.empty() ? "" : " ") + n;
-        return Status::Unresolvable("node(s) didn't satisfy plugin(s) [" + list +
-                                    "] simultaneously");
-      }
+    const Status status = CallPreFilterPlugins(cycle, state, names);
+    active_filters_.clear();
+    for (FilterEntry& entry : filter_) {
+      if (!Contains(skip_filter_, entry.plugin)) active_filters_.push_back(&entry);
     }
-    return rejected;
+    return status;
+  }
+
+  /// Changes the state of all plugins as if `added` had come to the node
+  /// (RunPreFilterExtensionAddPod of upstream); `cycle` shows the node with it. May be called from
+  /// any thread.
+  Status RunPreFilterExtensionAddPod(const Cycle& cycle, CycleState& state, const PodInfo& added,
+                                     Row row) const {
+    for (PreFilterPlugin* plugin : pre_filter_) {
+      const PreFilterExtensions* extensions = plugin->Extensions();
+      if (extensions == nullptr || Contains(skip_filter_, plugin)) continue;
+      const Status status = extensions->AddPod(cycle, state, added, NodeInfo(cycle.snapshot, row));
+      if (!status.ok()) return Fault("running AddPod on PreFilter plugin \"", *plugin, status);
+    }
+    return {};
+  }
+  /// The opposite: as if `removed` had gone from the node.
+  Status RunPreFilterExtensionRemovePod(const Cycle& cycle, CycleState& state,
+                                        const PodInfo& removed, Row row) const {
+    for (PreFilterPlugin* plugin : pre_filter_) {
+      const PreFilterExtensions* extensions = plugin->Extensions();
+      if (extensions == nullptr || Contains(skip_filter_, plugin)) continue;
+      const Status status =
+          extensions->RemovePod(cycle, state, removed, NodeInfo(cycle.snapshot, row));
+      if (!status.ok()) return Fault("running RemovePod on PreFilter plugin \"", *plugin, status);
+    }
+    return {};
+  }
+
+  /// Runs the filters that PreFilter left on one node. May be called from any thread if all plugins
+  /// are thread-safe.
+  Status RunFilterPluginsOnNode(const Cycle& cycle, Row row) const {
+    for (const FilterEntry* entry : active_filters_) {
+      const Status status = entry->plugin->Filter(cycle, NodeInfo(cycle.snapshot, row));
+      if (!status.ok()) return FilterStatus(*entry->plugin, status);
+    }
+    return {};
+  }
+
+  /// The same on a changed node, and, if pods of the same or a higher priority are nominated to it,
+  /// first with those on it; it must pass both times (RunFilterPluginsWithNominatedPods). `dry_run`
+  /// and `state` are as before when it returns.
+  Status RunFilterPluginsWithNominatedPods(DryRun& dry_run, const PodInfo& pod,
+                                           const CycleState& state, Row row) const {
+    const std::vector<PodPtr> nominated = NominatedBefore(pod, dry_run.view(), row);
+    if (!nominated.empty()) {
+      const Status status = FilterWithNominatedPods(dry_run, pod, state, row, nominated);
+      if (!status.ok()) return status;
+    }
+    return RunFilterPluginsOnNode({dry_run.view(), pod, state}, row);
+  }
+
+  /// Only nominated pods of these schedulers count; by default all.
+  void SetSchedulerNames(std::vector<std::string> names) { scheduler_names_ = std::move(names); }
+
+  /// True when Filter and the PreFilter extensions may be called from several threads.
+  bool IsFilterThreadSafe() const {
+    return !AnyUnsafe(active_filters_) &&
+           std::all_of(pre_filter_.begin(), pre_filter_.end(),
+                       [](const PreFilterPlugin* plugin) { return plugin->IsThreadSafe(); });
   }
 
   /// Runs Filter over all nodes that `names` leaves (all when absent). Returns the rows that
@@ -131,11 +156,7 @@ class Framework {
       }
       std::sort(evaluated_->begin(), evaluated_->end());
     }
-    active_filters_.clear();
-    for (FilterEntry& entry : filter_) {
-      entry.statuses.clear();
-      if (!Contains(skip_filter_, entry.plugin)) active_filters_.push_back(&entry);
-    }
+    for (FilterEntry& entry : filter_) entry.statuses.clear();
     if (evaluated_) {
       for (Row row : *evaluated_) FilterBlock(cycle, {row, row + 1});
     } else if (AnyUnsafe(active_filters_)) {
@@ -147,6 +168,7 @@ class Framework {
         FilterBlock(cycle, {static_cast<Row>(begin), static_cast<Row>(end)});
       });
     }
+    FilterNominated(cycle);
     feasible_.clear();
     const auto collect = [&](Row row) {
       if (verdicts_[row].plugin == 0) feasible_.push_back(row);
@@ -167,11 +189,8 @@ class Framework {
     const auto add = [&](Row row) {
       const Verdict verdict = verdicts_[row];
       if (verdict.plugin == 0) return;
-      const FilterEntry& entry = *active_filters_[verdict.plugin - 1];
-      const auto [it, inserted] = known.try_emplace({verdict.plugin, CodeOf(entry, verdict, row)});
-      if (inserted) {
-        it->second = out.AddStatus(StatusOf(cycle, entry, verdict, row));
-      }
+      const auto [it, inserted] = known.try_emplace({verdict.plugin, CodeOf(verdict, row)});
+      if (inserted) it->second = out.AddStatus(StatusOf(cycle, verdict, row));
       out.Reject(row, it->second);
     };
     if (evaluated_) {
@@ -270,24 +289,33 @@ class Framework {
     return total_;
   }
 
-  /// Runs PostFilter plugins until one succeeds or ends it (RunPostFilterPlugins).
+  /// Runs PostFilter plugins until one succeeds or ends it (RunPostFilterPlugins). `cycle` is that
+  /// of the last RunFilterPlugins (or of RunPreFilterPlugins, when that rejected the pod).
   Status RunPostFilterPlugins(const Cycle& cycle, const Diagnosis& diagnosis,
-                              PostFilterResult& result) {
+                              PostFilterResult& result) const {
     std::vector<std::string> reasons;
     std::string rejector;
+    result = {};
     for (PostFilterPlugin* plugin : post_filter_) {
       PostFilterResult own;
-      const Status status = plugin->PostFilter(cycle, diagnosis, own);
+      const Status status = plugin->PostFilter(cycle, diagnosis, *this, own);
       if (status.ok() || status.code() == Code::kUnschedulableAndUnresolvable) {
         result = std::move(own);
         return status.WithPlugin(plugin->Name());
       }
-      if (!status.IsRejected()) return Fault("running PostFilter plugin \"", *plugin, status);
+      if (!status.IsRejected()) {
+        result = {};
+        return Status::Error(status.message()).WithPlugin(plugin->Name());
+      }
+      if (own.nominated_node_name) result = std::move(own);
       reasons.insert(reasons.end(), status.reasons().begin(), status.reasons().end());
       if (rejector.empty()) rejector = plugin->Name();
     }
     return Status(Code::kUnschedulable, std::move(reasons)).WithPlugin(rejector);
   }
+  bool HasPostFilterPlugins() const { return !post_filter_.empty(); }
+  bool HasScorePlugins() const { return !score_.empty(); }
+  bool HasFilterPlugins() const { return !filter_.empty(); }
 
   /// Runs Reserve in order; the caller calls RunUnreserve when any later step fails.
   Status RunReservePlugins(const Cycle& cycle, CycleState& state, const NodeInfo& node) {
@@ -351,11 +379,14 @@ class Framework {
     BatchScorePlugin* batch;  // null: the simple shape
     std::int64_t weight;
   };
-  // Who rejected a row: 1 + the place among the active filters, and the code it gave.
+  // Who rejected a row: 1 + the place among the active filters, and the code it gave; or
+  // kByNominated, when it was rejected with nominated pods on it.
   struct Verdict {
     std::uint32_t plugin = 0;
     std::uint32_t code = 0;
   };
+
+  static constexpr std::uint32_t kByNominated = 0xFFFFFFFF;
 
   template <typename T>
   static bool Contains(const std::vector<T*>& list, const Plugin* plugin) {
@@ -399,15 +430,110 @@ class Framework {
     } else if (!spec.resource_claims.empty() && profile_.HasWithoutEffect("DynamicResources")) {
       plugin = "DynamicResources";
       what = "the pod uses a ResourceClaim, which";
-    } else if ((spec.affinity.pod_affinity || spec.affinity.pod_anti_affinity) &&
-               profile_.HasWithoutEffect("InterPodAffinity")) {
-      plugin = "InterPodAffinity";
-      what = "the pod has inter-pod affinity, which";
     }
     if (plugin == nullptr) return {};
     return Status::Unresolvable(std::string(what) + " needs plugin " + plugin +
                                 ", which has no effect here")
         .WithPlugin(plugin);
+  }
+
+  Status CallPreFilterPlugins(const Cycle& cycle, CycleState& state,
+                              std::optional<std::set<std::string>>& names) {
+    skip_filter_.clear();
+    names.reset();
+    if (Status status = RefuseWithoutEffect(cycle.pod); !status.ok()) return status;
+    Status rejected;
+    std::set<std::string> narrowing;
+    for (PreFilterPlugin* plugin : pre_filter_) {
+      PreFilterResult result;
+      const Status status = plugin->PreFilter(cycle, state, result);
+      if (status.IsSkip()) {
+        skip_filter_.push_back(plugin);
+        continue;
+      }
+      if (!status.ok()) {
+        Status named = status.WithPlugin(plugin->Name());
+        if (status.code() == Code::kUnschedulableAndUnresolvable) return named;
+        if (status.code() != Code::kUnschedulable) {
+          return Fault("running PreFilter plugin \"", *plugin, status);
+        }
+        // Preemption may help, and needs the state of all other plugins.
+        rejected = std::move(named);
+        continue;
+      }
+      if (!result.node_names) continue;
+      narrowing.emplace(plugin->Name());
+      if (names) {
+        std::erase_if(*names,
+                      [&](const std::string& n) { return !result.node_names->contains(n); });
+      } else {
+        names = std::move(result.node_names);
+      }
+      if (names->empty()) {
+        if (narrowing.size() == 1) {
+          return Status::Unresolvable("node(s) didn't satisfy plugin " + *narrowing.begin());
+        }
+        std::string list;
+        for (const std::string& n : narrowing) list += (list.empty() ? "" : " ") + n;
+        return Status::Unresolvable("node(s) didn't satisfy plugin(s) [" + list +
+                                    "] simultaneously");
+      }
+    }
+    return rejected;
+  }
+
+  // The pods nominated to a node that the pod must leave room for.
+  std::vector<PodPtr> NominatedBefore(const PodInfo& pod, const Snapshot& snapshot, Row row) const {
+    std::vector<PodPtr> out;
+    if (!snapshot.HasNominations()) return out;
+    for (const PodPtr& nominated : snapshot.NominatedPods(snapshot.record(row).name)) {
+      const std::string& scheduler = nominated->pod->spec.scheduler_name;
+      if (nominated->priority >= pod.priority && nominated->Key() != pod.Key() &&
+          (scheduler_names_.empty() || std::find(scheduler_names_.begin(), scheduler_names_.end(),
+                                                 scheduler) != scheduler_names_.end())) {
+        out.push_back(nominated);
+      }
+    }
+    return out;
+  }
+
+  Status FilterWithNominatedPods(DryRun& dry_run, const PodInfo& pod, const CycleState& state,
+                                 Row row, const std::vector<PodPtr>& nominated) const {
+    CycleState with = state.Clone();
+    const Cycle cycle{dry_run.view(), pod, with};
+    Status status;
+    std::size_t added = 0;
+    for (; added < nominated.size() && status.ok(); ++added) {
+      if (auto done = dry_run.AddPod(nominated[added], row); !done) {
+        status = Status::Error(done.error().message());
+        break;
+      }
+      status = RunPreFilterExtensionAddPod(cycle, with, *nominated[added], row);
+    }
+    if (status.ok()) status = RunFilterPluginsOnNode(cycle, row);
+    while (added > 0) dry_run.RemovePod(*nominated[--added], row);
+    return status;
+  }
+
+  // The nodes with nominated pods are judged once more, with those pods on them.
+  void FilterNominated(const Cycle& cycle) {
+    nominated_statuses_.clear();
+    if (!cycle.snapshot.HasNominations()) return;
+    std::optional<DryRun> dry_run;
+    for (const StringId name : cycle.snapshot.NominatedNodes()) {
+      const auto row = cycle.snapshot.FindById(name);
+      if (!row ||
+          (evaluated_ && !std::binary_search(evaluated_->begin(), evaluated_->end(), *row))) {
+        continue;
+      }
+      const std::vector<PodPtr> nominated = NominatedBefore(cycle.pod, cycle.snapshot, *row);
+      if (nominated.empty()) continue;
+      if (!dry_run) dry_run.emplace(cycle.snapshot);
+      Status status = FilterWithNominatedPods(*dry_run, cycle.pod, cycle.state, *row, nominated);
+      if (status.ok()) continue;
+      verdicts_[*row] = {kByNominated, *row};
+      nominated_statuses_.emplace(*row, std::move(status));
+    }
   }
 
   void FilterBlock(const Cycle& cycle, RowRange rows) {
@@ -440,11 +566,13 @@ class Framework {
 
   // Rows that a batch plugin rejected with one code share a status; those of the simple shape each
   // have their own.
-  static std::uint32_t CodeOf(const FilterEntry& entry, const Verdict& verdict, Row row) {
-    return entry.batch != nullptr ? verdict.code : row;
+  std::uint32_t CodeOf(const Verdict& verdict, Row row) const {
+    if (verdict.plugin == kByNominated) return row;
+    return active_filters_[verdict.plugin - 1]->batch != nullptr ? verdict.code : row;
   }
-  Status StatusOf(const Cycle& cycle, const FilterEntry& entry, const Verdict& verdict,
-                  Row row) const {
+  Status StatusOf(const Cycle& cycle, const Verdict& verdict, Row row) const {
+    if (verdict.plugin == kByNominated) return nominated_statuses_.at(row);
+    const FilterEntry& entry = *active_filters_[verdict.plugin - 1];
     return FilterStatus(*entry.plugin, entry.batch != nullptr
                                            ? entry.batch->Explain(cycle, verdict.code)
                                            : entry.statuses.at(row));
@@ -455,10 +583,16 @@ class Framework {
     for (Row row = 0; row < verdicts_.size(); ++row) {
       const Verdict verdict = verdicts_[row];
       if (verdict.plugin == 0) continue;
-      const FilterEntry& entry = *active_filters_[verdict.plugin - 1];
-      const bool failed = entry.batch != nullptr ? verdict.code == kFilterFault
-                                                 : !entry.statuses.at(row).IsRejected();
-      if (failed) return StatusOf(cycle, entry, verdict, row);
+      bool failed = false;
+      if (verdict.plugin == kByNominated) {
+        failed = !nominated_statuses_.at(row).IsRejected();
+      } else if (const FilterEntry& entry = *active_filters_[verdict.plugin - 1];
+                 entry.batch != nullptr) {
+        failed = verdict.code == kFilterFault;
+      } else {
+        failed = !entry.statuses.at(row).IsRejected();
+      }
+      if (failed) return StatusOf(cycle, verdict, row);
     }
     return {};
   }
@@ -527,6 +661,7 @@ class Framework {
 
   Profile profile_;
   Executor executor_;
+  std::vector<std::string> scheduler_names_;
   std::vector<PreEnqueuePlugin*> pre_enqueue_;
   std::vector<QueueSortPlugin*> queue_sort_;
   std::vector<PreFilterPlugin*> pre_filter_;
@@ -546,6 +681,7 @@ class Framework {
   std::vector<FilterEntry*> active_filters_;
   std::vector<const ScoreEntry*> active_scores_;
   std::vector<Verdict> verdicts_;
+  std::map<Row, Status> nominated_statuses_;
   std::optional<std::vector<Row>> evaluated_;
   std::vector<Row> feasible_;
   std::vector<std::int64_t> scores_;  // plugins × nodes

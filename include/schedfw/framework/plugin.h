@@ -19,6 +19,7 @@
 namespace schedfw {
 
 class Diagnosis;
+class Framework;
 
 inline constexpr std::int64_t kMinNodeScore = 0;
 inline constexpr std::int64_t kMaxNodeScore = 100;
@@ -79,7 +80,9 @@ struct PreFilterResult {
   std::optional<std::set<std::string>> node_names;
 };
 
-/// Changes a plugin's state as if a pod had come to or gone from a node (preemption dry runs).
+/// Changes a plugin's state as if a pod had come to or gone from a node (preemption dry runs, pods
+/// that are nominated). The snapshot of `cycle` holds the change already. Called from several
+/// threads, each with a state of its own.
 class PreFilterExtensions {
  public:
   virtual ~PreFilterExtensions() = default;
@@ -97,6 +100,9 @@ class PreFilterPlugin : public virtual Plugin {
 };
 
 /// Rejects nodes; the simple shape: one node a call.
+///
+/// Filter may see another snapshot than PreFilter did: the same nodes, with pods added or removed.
+/// What it needs of the snapshot's columns it takes from `cycle`, not from its state.
 class FilterPlugin : public virtual Plugin {
  public:
   virtual Status Filter(const Cycle& cycle, const NodeInfo& node) const = 0;
@@ -121,16 +127,29 @@ class BatchFilterPlugin : public FilterPlugin {
   }
 };
 
-/// What a PostFilter plugin proposes: the node to nominate, empty for none.
+/// A pod that has to go so that another one fits.
+struct Victim {
+  PodPtr pod;
+  std::string violated_budget;  ///< the PodDisruptionBudget that this breaks, "namespace/name"
+  std::string reason;           ///< why this one, a sentence
+};
+
+/// What a PostFilter plugin proposes; the caller acts on it.
 struct PostFilterResult {
-  std::string nominated_node_name;
+  /// The node to nominate the pod to; empty: its nomination is taken back; absent: it stays as it
+  /// is.
+  std::optional<std::string> nominated_node_name;
+  /// The pods to evict, the most important first.
+  std::vector<Victim> victims;
 };
 
 /// Called when no node fits, e.g. to preempt.
 class PostFilterPlugin : public virtual Plugin {
  public:
+  /// `framework` runs filters on changed copies of nodes (see Framework). The plugin changes
+  /// nothing itself. Unschedulable: it can't help; the next plugin is asked.
   virtual Status PostFilter(const Cycle& cycle, const Diagnosis& diagnosis,
-                            PostFilterResult& result) = 0;
+                            const Framework& framework, PostFilterResult& result) = 0;
 };
 
 /// Computes once a cycle what Score needs; Skip leaves the plugin's Score out.

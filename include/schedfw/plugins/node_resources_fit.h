@@ -182,8 +182,7 @@ class NodeResourcesFit : public BatchFilterPlugin,
     for (std::uint32_t i = 0; i < requests.size(); ++i) {
       const ResourceId id = requests[i].resource;
       if (id > kPods && IsIgnored(dictionary.ResourceName(id))) continue;
-      out.needs.push_back({cycle.snapshot.Allocatable(id), cycle.snapshot.Requested(id),
-                           requests[i].amount, kFirstResourceBit + i});
+      out.needs.push_back({id, kFirstResourceBit + i, requests[i].amount});
     }
     return {};
   }
@@ -199,8 +198,8 @@ class NodeResourcesFit : public BatchFilterPlugin,
     const std::int32_t* pods = cycle.snapshot.PodCount() + rows.begin;
     for (Row i = 0; i < count; ++i) codes[i] = pods[i] + 1 > allowed[i] ? kTooManyPods : 0;
     for (const Need& need : state->needs) {
-      const std::int64_t* allocatable = need.allocatable + rows.begin;
-      const std::int64_t* requested = need.requested + rows.begin;
+      const std::int64_t* allocatable = cycle.snapshot.Allocatable(need.resource) + rows.begin;
+      const std::int64_t* requested = cycle.snapshot.Requested(need.resource) + rows.begin;
       const std::int64_t amount = need.amount;
       const std::uint32_t bit = 1u << need.bit;
       for (Row i = 0; i < count; ++i) {
@@ -286,10 +285,9 @@ class NodeResourcesFit : public BatchFilterPlugin,
   static_assert(kFirstResourceBit + kMaxRequestedResources <= 32);
 
   struct Need {
-    const std::int64_t* allocatable;
-    const std::int64_t* requested;
-    std::int64_t amount;
+    ResourceId resource;
     std::uint32_t bit;
+    std::int64_t amount;
   };
   struct FilterState {
     std::vector<Need> needs;

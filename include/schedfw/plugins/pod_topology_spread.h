@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -155,20 +156,23 @@ class PodTopologySpread : public PreFilterPlugin,
     const Eligibility eligibility(cycle, constraints, /*require_all_keys=*/true);
     const Row nodes = cycle.snapshot.size();
     for (const SpreadConstraint& constraint : constraints) {
+      auto fixed = std::make_shared<FixedConstraint>();
+      fixed->constraint = constraint;
+      fixed->column = &cycle.snapshot.Label(constraint.topology_key);
+      fixed->self =
+          constraint.selector.Matches(PodLabels(cycle), cycle.snapshot.dictionary()) ? 1 : 0;
+      fixed->eligible.resize(nodes);
       FilterConstraint& c = out.constraints.emplace_back();
-      c.constraint = constraint;
-      c.column = &cycle.snapshot.Label(constraint.topology_key);
-      c.self = constraint.selector.Matches(PodLabels(cycle), cycle.snapshot.dictionary()) ? 1 : 0;
-      c.counts.assign(c.column->OrdinalCount(), kNoDomain);
-      c.eligible.resize(nodes);
+      c.counts.assign(fixed->column->OrdinalCount(), kNoDomain);
       const Column<std::int32_t> pods = CountPods(cycle, constraint.selector);
       for (Row row = 0; row < nodes; ++row) {
         if (!eligibility.Includes(constraint, row)) continue;
-        c.eligible[row] = 1;
-        std::int64_t& count = c.counts[c.column->ordinals[row]];
+        fixed->eligible[row] = 1;
+        std::int64_t& count = c.counts[fixed->column->ordinals[row]];
         count = std::max<std::int64_t>(count, 0) + (pods.size() == 0 ? 0 : pods[row]);
       }
-      c.Judge();
+      c.fixed = std::move(fixed);
+      c.FindLeast();
     }
     return {};
   }
@@ -189,10 +193,15 @@ class PodTopologySpread : public PreFilterPlugin,
       std::fill_n(codes, rows.size(), kFilterFault);
       return;
     }
+    // skew = matching + self − least, against maxSkew.
     for (const FilterConstraint& c : state->constraints) {
-      const std::uint32_t* ordinals = c.column->ordinals.data() + rows.begin;
+      const std::uint32_t* ordinals = c.fixed->column->ordinals.data() + rows.begin;
+      const std::int64_t most = c.fixed->constraint.max_skew - c.fixed->self + c.least;
       for (Row i = 0; i < rows.size(); ++i) {
-        const std::uint32_t code = c.verdicts[ordinals[i]];
+        const std::uint32_t ordinal = ordinals[i];
+        const std::int64_t count = c.counts[ordinal];
+        const std::int64_t matching = count == kNoDomain ? 0 : count;
+        const std::uint32_t code = ordinal == 0 ? kMissingLabel : matching > most ? kMismatch : 0;
         codes[i] = codes[i] != 0 ? codes[i] : code;
       }
     }
@@ -314,7 +323,9 @@ class PodTopologySpread : public PreFilterPlugin,
   static constexpr const char* kHostname = "kubernetes.io/hostname";
   static constexpr std::uint32_t kMismatch = 1;
   static constexpr std::uint32_t kMissingLabel = 2;
-  static constexpr std::int64_t kNoDomain = -1;
+  // Of a domain that no node takes part in. Counts may fall below zero: removing a pod takes away
+  // what was never counted when it is being deleted (filtering.go, updateWithPod).
+  static constexpr std::int64_t kNoDomain = std::numeric_limits<std::int64_t>::min();
 
   // Which nodes take part in the counts of a pod's constraints.
   class Eligibility {
@@ -358,32 +369,56 @@ class PodTopologySpread : public PreFilterPlugin,
     std::vector<std::uint8_t> untolerated_;
   };
 
-  struct FilterConstraint {
+  // What stays the same in a cycle.
+  struct FixedConstraint {
     SpreadConstraint constraint;
     const LabelColumn* column = nullptr;
-    std::int64_t self = 0;                // 1 if the pod counts itself
-    std::vector<std::int64_t> counts;     // by ordinal; kNoDomain: no node of it takes part
-    std::vector<std::uint8_t> eligible;   // by row
-    std::vector<std::uint32_t> verdicts;  // by ordinal: the code of FilterNodes
+    std::int64_t self = 0;               // 1 if the pod counts itself
+    std::vector<std::uint8_t> eligible;  // by row
+  };
+  struct FilterConstraint {
+    std::shared_ptr<const FixedConstraint> fixed;
+    std::vector<std::int64_t> counts;  // by ordinal; kNoDomain: no node of it takes part
+    std::int64_t least = 0;            // of all domains; with fewer than minDomains 0
 
-    // skew = matching + self − least, against maxSkew; with fewer domains than minDomains the least
-    // counts as 0.
-    void Judge() {
-      std::int64_t least = std::numeric_limits<std::int32_t>::max();
+    void FindLeast() {
       std::int64_t domains = 0;
-      for (const std::int64_t count : counts) {
-        if (count == kNoDomain) continue;
-        ++domains;
-        least = std::min(least, count);
+      for (const std::int64_t count : counts) domains += count != kNoDomain;
+      enough_domains_ = domains >= fixed->constraint.min_domains;
+      least = enough_domains_ ? LeastBut(counts.size()) : 0;
+    }
+    // Pods of a domain that exists come and go. What preemption tries on one node changes one
+    // domain, for which the least of the others is found once.
+    void Change(std::uint32_t ordinal, std::int64_t delta) {
+      counts[ordinal] += delta;
+      if (!enough_domains_) return;
+      if (changed_ == kNone) {
+        changed_ = ordinal;
+        least_of_others_ = LeastBut(ordinal);
       }
-      if (domains < constraint.min_domains) least = 0;
-      verdicts.resize(counts.size());
-      verdicts[0] = kMissingLabel;
-      for (std::size_t i = 1; i < counts.size(); ++i) {
-        const std::int64_t matching = std::max<std::int64_t>(counts[i], 0);
-        verdicts[i] = matching + self - least > constraint.max_skew ? kMismatch : 0;
+      if (changed_ == ordinal) {
+        least = std::min(least_of_others_, counts[ordinal]);
+      } else {
+        changed_ = kSeveral;
+        least = LeastBut(counts.size());
       }
     }
+
+   private:
+    static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+    static constexpr std::uint32_t kSeveral = 0xFFFFFFFE;
+
+    std::int64_t LeastBut(std::size_t but) const {
+      std::int64_t out = std::numeric_limits<std::int32_t>::max();
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        if (i != but && counts[i] != kNoDomain) out = std::min(out, counts[i]);
+      }
+      return out;
+    }
+
+    bool enough_domains_ = true;
+    std::uint32_t changed_ = kNone;
+    std::int64_t least_of_others_ = 0;
   };
   struct FilterState {
     std::vector<FilterConstraint> constraints;
@@ -413,7 +448,8 @@ class PodTopologySpread : public PreFilterPlugin,
   // (common.go, countPodsMatchSelector). An empty column stands for zeros.
   static Column<std::int32_t> CountPods(const Cycle& cycle, const Selector& selector) {
     if (selector.IsNothing() || selector.Empty()) return {};
-    return cycle.snapshot.CountPods(cycle.pod.ns, selector);
+    return cycle.snapshot.CountPods(
+        {.namespaces = {cycle.pod.ns}, .selector = selector, .terminating = false});
   }
 
   // Sums the pods of every domain that a feasible node is in; returns how many there are. Where not
@@ -450,11 +486,10 @@ class PodTopologySpread : public PreFilterPlugin,
     if (filter == nullptr || pod.ns != cycle.pod.ns) return {};
     const Labels& labels = cycle.snapshot.dictionary().LabelsOf(pod.label_set);
     for (FilterConstraint& c : filter->constraints) {
-      if (c.eligible[node.row()] == 0) continue;
-      if (!c.constraint.selector.Matches(labels, cycle.snapshot.dictionary())) continue;
-      std::int64_t& count = c.counts[c.column->ordinals[node.row()]];
-      count = std::max<std::int64_t>(count, 0) + delta;
-      c.Judge();
+      if (c.fixed->eligible[node.row()] == 0) continue;
+      const Selector& selector = c.fixed->constraint.selector;
+      if (!selector.Matches(labels, cycle.snapshot.dictionary())) continue;
+      c.Change(c.fixed->column->ordinals[node.row()], delta);
     }
     return {};
   }

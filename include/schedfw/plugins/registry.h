@@ -7,7 +7,9 @@
 
 #include "schedfw/framework/registry.h"
 #include "schedfw/plugins/default_binder.h"
+#include "schedfw/plugins/default_preemption.h"
 #include "schedfw/plugins/image_locality.h"
+#include "schedfw/plugins/inter_pod_affinity.h"
 #include "schedfw/plugins/node_affinity.h"
 #include "schedfw/plugins/node_name.h"
 #include "schedfw/plugins/node_ports.h"
@@ -20,41 +22,6 @@
 #include "schedfw/plugins/taint_toleration.h"
 
 namespace schedfw {
-
-struct InterPodAffinityArgs {
-  std::int32_t hard_pod_affinity_weight = 1;
-  bool ignore_preferred_terms_of_existing_pods = false;
-};
-template <typename V>
-void Fields(V& v, InterPodAffinityArgs& args) {
-  v("hardPodAffinityWeight", args.hard_pod_affinity_weight,
-    Arg{.help = "How much required affinity of existing pods counts in the score",
-        .min = 0,
-        .max = 100});
-  v("ignorePreferredTermsOfExistingPods", args.ignore_preferred_terms_of_existing_pods,
-    Arg{.help = "Whether preferred terms of existing pods count only if the pod has some itself"});
-}
-
-struct DefaultPreemptionArgs {
-  std::int32_t min_candidate_nodes_percentage = 10;
-  std::int32_t min_candidate_nodes_absolute = 100;
-};
-template <typename V>
-void Fields(V& v, DefaultPreemptionArgs& args) {
-  v("minCandidateNodesPercentage", args.min_candidate_nodes_percentage,
-    Arg{.help = "Share of nodes to look for victims on, in percent", .min = 0, .max = 100});
-  v("minCandidateNodesAbsolute", args.min_candidate_nodes_absolute,
-    Arg{.help = "Nodes to look for victims on, at least",
-        .min = 0,
-        .max = std::numeric_limits<std::int32_t>::max()});
-}
-/// Both can't be zero (ValidateDefaultPreemptionArgs).
-inline Result<void> Validate(const DefaultPreemptionArgs& args) {
-  if (args.min_candidate_nodes_percentage != 0 || args.min_candidate_nodes_absolute != 0) return {};
-  return ConfigError(
-      "minCandidateNodesPercentage: 0 is not allowed when "
-      "minCandidateNodesAbsolute is 0 too");
-}
 
 struct VolumeBindingArgs {
   std::int64_t bind_timeout_seconds = 600;
@@ -116,7 +83,11 @@ inline Registry InTreeRegistry() {
   using internal::AddWithoutEffect;
   Registry out;
   AddInTree<DefaultBinder>(out, "Binds a pod to its node");
+  AddInTree<DefaultPreemption, DefaultPreemptionArgs>(
+      out, "Makes room by evicting pods of lower priority");
   AddInTree<ImageLocality>(out, "Prefers nodes that have the pod's images");
+  AddInTree<InterPodAffinity, InterPodAffinityArgs>(
+      out, "Keeps pods near other pods, or away from them");
   AddInTree<NodeAffinity, NodeAffinityArgs>(out, "nodeSelector and node affinity");
   AddInTree<NodeName>(out, "A pod that names a node goes there or nowhere");
   AddInTree<NodePorts>(out, "Host ports can be used once a node");
@@ -131,12 +102,6 @@ inline Registry InTreeRegistry() {
   AddInTree<SchedulingGates>(out, "Keeps gated pods out of the queue");
   AddInTree<TaintToleration>(out, "Taints keep pods away that don't tolerate them");
 
-  AddWithoutEffect<InterPodAffinityArgs>(out, "InterPodAffinity",
-                                         "Affinity between pods (no effect yet)",
-                                         {P::kPreFilter, P::kFilter, P::kPreScore, P::kScore});
-  AddWithoutEffect<DefaultPreemptionArgs>(
-      out, "DefaultPreemption", "Makes room by evicting pods of lower priority (no effect yet)",
-      {P::kPreEnqueue, P::kPostFilter});
   AddWithoutEffect(out, "VolumeRestrictions", "Restrictions of volumes (no effect)",
                    {P::kPreFilter, P::kFilter});
   AddWithoutEffect(out, "NodeVolumeLimits", "How many volumes a node takes (no effect)",

@@ -41,10 +41,23 @@ inline Value::List Names(const Snapshot& snapshot, const std::vector<Row>& rows)
 
 }  // namespace internal
 
+/// What preemption does for a pod, in the form of the recorded answers; each victim is a pod's
+/// name.
+inline Value ToValue(const PreemptionResult& in) {
+  Value out = internal::StatusValue(in.status);
+  if (!in.nominated_node.empty()) out.Set("nominatedNode", in.nominated_node);
+  if (!in.victims.empty()) {
+    Value::List victims;
+    for (const Victim& victim : in.victims) victims.emplace_back(victim.pod->FullName());
+    out.Set("victims", std::move(victims));
+  }
+  return out;
+}
+
 /// One pod's explanation in the form that the reference scheduler's recorded answers have: statuses
 /// by node, raw and weighted scores by plugin and node, totals, and the best nodes. Nodes in name
-/// order.
-inline Value ToValue(const Explanation& in, const Snapshot& snapshot) {
+/// order. `scores`: false leaves scores and totals out.
+inline Value ToValue(const Explanation& in, const Snapshot& snapshot, bool scores = true) {
   Value out = Value::Object();
   out.Set("pod", in.pod->FullName());
   if (!in.known_profile) {
@@ -60,6 +73,7 @@ inline Value ToValue(const Explanation& in, const Snapshot& snapshot) {
   }
   if (!in.diagnosis.pre_filter.ok()) {
     out.Set("preFilter", internal::StatusValue(in.diagnosis.pre_filter));
+    if (in.preemption) out.Set("preemption", ToValue(*in.preemption));
     return out;
   }
   if (in.diagnosis.pre_filter_nodes) {
@@ -81,8 +95,13 @@ inline Value ToValue(const Explanation& in, const Snapshot& snapshot) {
     out.Set("preScore", internal::StatusValue(in.score_status));
     return out;
   }
-  if (in.feasible.empty()) return out;
+  if (in.feasible.empty()) {
+    if (in.preemption) out.Set("preemption", ToValue(*in.preemption));
+    return out;
+  }
 
+  out.Set("best", internal::Names(snapshot, in.best));
+  if (!scores) return out;
   const auto& rank = snapshot.NameRank();
   std::vector<Eigen::Index> order(in.scores.rows.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Eigen::Index>(i);
@@ -91,11 +110,11 @@ inline Value ToValue(const Explanation& in, const Snapshot& snapshot) {
            rank[in.scores.rows[static_cast<std::size_t>(b)]];
   });
   const auto by_node = [&](const auto& score_of) {
-    Value::Object scores;
+    Value::Object nodes;
     for (const Eigen::Index i : order) {
-      scores.emplace_back(snapshot.name(in.scores.rows[static_cast<std::size_t>(i)]), score_of(i));
+      nodes.emplace_back(snapshot.name(in.scores.rows[static_cast<std::size_t>(i)]), score_of(i));
     }
-    return scores;
+    return nodes;
   };
   Value::Object raw, weighted;
   for (std::size_t p = 0; p < in.scores.plugins.size(); ++p) {
@@ -108,7 +127,6 @@ inline Value ToValue(const Explanation& in, const Snapshot& snapshot) {
   out.Set("raw", std::move(raw));
   out.Set("weighted", std::move(weighted));
   out.Set("total", by_node([&](Eigen::Index i) { return in.scores.total(i); }));
-  out.Set("best", internal::Names(snapshot, in.best));
   return out;
 }
 

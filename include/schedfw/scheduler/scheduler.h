@@ -30,8 +30,17 @@ enum class TieBreak : std::uint8_t {
   kSeeded,  ///< one drawn by a seeded generator, evenly
 };
 
+/// How many nodes a cycle looks at.
+enum class NodesToScore : std::uint8_t {
+  kAll,  ///< every node
+  /// As upstream on one thread: percentageOfNodesToScore, going on from pod to pod where the last
+  /// search ended (schedule_one.go, findNodesThatPassFilters).
+  kConfigured,
+};
+
 struct SchedulerOptions {
   ExecutorOptions executor;
+  NodesToScore nodes_to_score = NodesToScore::kAll;
   TieBreak tie_break = TieBreak::kFirst;
   std::uint64_t seed = 0;
   Handle handle;
@@ -43,9 +52,18 @@ struct ScheduleResult {
   Status status;
   std::optional<Row> row;              ///< the chosen node
   std::string node;                    ///< its name; empty: none
-  Row feasible = 0;                    ///< how many nodes passed the filters
-  std::int64_t score = 0;              ///< the total of the chosen node
+  Row evaluated = 0;                   ///< how many nodes the filters judged
+  Row feasible = 0;                    ///< how many of them passed
+  std::int64_t score = 0;              ///< the total of the chosen node; 0 when it was the only one
   std::optional<Diagnosis> diagnosis;  ///< when no node was found
+};
+
+/// What PostFilter proposes for a pod that fits on no node, or has done for it.
+struct PreemptionResult {
+  /// Success, or why evicting pods doesn't help (Unschedulable), or Error when a plugin failed.
+  Status status;
+  std::string nominated_node;   ///< empty: none
+  std::vector<Victim> victims;  ///< the pods to evict there, the most important first
 };
 
 /// One pod's cycle over all nodes, every step kept.
@@ -58,7 +76,12 @@ struct Explanation {
   std::vector<Row> feasible;  ///< ascending
   Status score_status;        ///< not Success: a plugin failed while scoring
   ScoreMatrix scores;
-  std::vector<Row> best;  ///< the rows with the highest total, by name
+  std::vector<Row> best;                       ///< the rows with the highest total, by name
+  std::optional<PreemptionResult> preemption;  ///< when it was asked for and no node fits
+};
+
+struct ExplainOptions {
+  bool preempt = false;  ///< run PostFilter too when no node fits
 };
 
 struct Placement {
@@ -90,6 +113,7 @@ class Scheduler {
                                                    const Registry& registry,
                                                    SchedulerOptions options = {}) {
     auto out = std::unique_ptr<Scheduler>(new Scheduler(std::move(options)));
+    out->percentage_of_nodes_to_score_ = config.percentage_of_nodes_to_score;
     const Executor executor(out->options_.executor);
     for (const ProfileConfig& profile_config : config.profiles) {
       auto profile = Profile::Create(profile_config, registry, out->options_.handle);
@@ -103,6 +127,9 @@ class Scheduler {
     }
     if (out->names_.empty()) return ConfigError("a scheduler needs at least one profile");
     if (auto done = out->CheckOneQueue(config); !done) return done.error();
+    for (const auto& [name, framework] : out->frameworks_) {
+      framework->SetSchedulerNames(out->names_);
+    }
     return out;
   }
 
@@ -114,7 +141,8 @@ class Scheduler {
     return it == frameworks_.end() ? nullptr : it->second.get();
   }
 
-  /// Finds a node for a pod: PreFilter to Score, over all nodes. Changes nothing.
+  /// Finds a node for a pod: PreFilter to Score. A pod that is nominated to a node goes there if it
+  /// fits. Changes nothing.
   ScheduleResult Schedule(const Snapshot& snapshot, const PodInfo& pod) {
     CycleState state;
     return Schedule(snapshot, pod, state);
@@ -135,6 +163,29 @@ class Scheduler {
       result.node.clear();
     }
     return result;
+  }
+
+  /// What PostFilter (DefaultPreemption) would do for a pod: which pods to evict where, or why that
+  /// doesn't help. Changes nothing. A pod that fits as it is gets Unschedulable with that reason.
+  PreemptionResult FindVictims(const Snapshot& snapshot, const PodInfo& pod) {
+    return FindVictims(snapshot, pod, nullptr);
+  }
+
+  /// Finds victims and acts: deletes them, takes back the nominations of pods of lower priority to
+  /// the node, and nominates the pod to it; when no eviction helps, the pod's nomination is taken
+  /// back (handleSchedulingFailure). On an error the cluster stays as it was.
+  ///
+  /// The pod must wait in `cluster`. It is not placed; schedule it again for that.
+  PreemptionResult Preempt(Cluster& cluster, const PodInfo& pod) {
+    std::optional<std::string> nomination;
+    PreemptionResult out = FindVictims(cluster.view(), pod, &nomination);
+    if (out.status.code() == Code::kError || !nomination) return out;
+    Cluster next = cluster.Fork();
+    if (auto done = Evict(next, pod, *nomination, out.victims); !done) {
+      return {Status::Error(done.error().message()), {}, {}};
+    }
+    cluster = std::move(next);
+    return out;
   }
 
   /// Schedules all waiting pods one after another, by the queue order of the first profile, each on
@@ -174,8 +225,8 @@ class Scheduler {
     return queue;
   }
 
-  /// One pod's cycle with every status and score. Changes nothing.
-  Explanation Explain(const Snapshot& snapshot, const PodPtr& pod) {
+  /// One pod's cycle over all nodes with every status and score. Changes nothing.
+  Explanation Explain(const Snapshot& snapshot, const PodPtr& pod, ExplainOptions options = {}) {
     Explanation out;
     out.pod = pod;
     out.profile = pod->pod->spec.scheduler_name;
@@ -195,6 +246,7 @@ class Scheduler {
       out.diagnosis = Diagnosis(snapshot.size());
       out.diagnosis.pre_filter = pre_filter;
       out.diagnosis.LeaveOutAll();
+      if (options.preempt) out.preemption = RunPostFilter(*framework, cycle, out.diagnosis);
       return out;
     }
     Status status;
@@ -202,7 +254,10 @@ class Scheduler {
     out.diagnosis = framework->Diagnose(cycle);
     if (names) out.diagnosis.pre_filter_nodes.emplace(names->begin(), names->end());
     out.feasible.assign(feasible.begin(), feasible.end());
-    if (feasible.empty()) return out;
+    if (feasible.empty()) {
+      if (options.preempt) out.preemption = RunPostFilter(*framework, cycle, out.diagnosis);
+      return out;
+    }
     out.score_status = framework->RunPreScorePlugins(cycle, state, out.feasible);
     if (!out.score_status.ok()) return out;
     const auto total =
@@ -306,23 +361,174 @@ class Scheduler {
       out.status = Status::Unschedulable(out.diagnosis->Message());
       return out;
     }
-    const std::span<const Row> feasible = framework->RunFilterPlugins(cycle, names, out.status);
-    if (!out.status.ok()) return out;
-    out.feasible = static_cast<Row>(feasible.size());
-    if (feasible.empty()) {
+    std::vector<Row> rows;
+    std::optional<Row> tried;  // the nominated node, if it was tried and doesn't fit
+    if (const auto nominated = snapshot.Find(pod.pod->status.nominated_node_name)) {
+      // Likely the only node that fits: it is tried before the others (evaluateNominatedNode). That
+      // it fails there, for whatever reason, doesn't end the cycle.
+      Status ignored;
+      const auto feasible = framework->RunFilterPlugins(
+          cycle, std::set<std::string>{snapshot.name(*nominated)}, ignored);
+      if (ignored.ok() && !feasible.empty()) {
+        rows.assign(feasible.begin(), feasible.end());
+        out.evaluated = 1;
+      } else if (ignored.ok()) {
+        tried = nominated;
+      }
+    }
+    if (rows.empty()) {
+      const auto feasible = framework->RunFilterPlugins(cycle, names, out.status);
+      if (!out.status.ok()) return out;
+      rows.assign(feasible.begin(), feasible.end());
+      out.evaluated = names ? NodesOf(snapshot, *names) : snapshot.size();
+      if (options_.nodes_to_score == NodesToScore::kConfigured && snapshot.size() > 0) {
+        Sample(snapshot, *framework, names, tried, rows, out.evaluated);
+      }
+    }
+    out.feasible = static_cast<Row>(rows.size());
+    if (rows.empty()) {
       out.diagnosis = framework->Diagnose(cycle);
       if (names) out.diagnosis->pre_filter_nodes.emplace(names->begin(), names->end());
       out.status = Status::Unschedulable(out.diagnosis->Message());
       return out;
     }
-    out.status = framework->RunPreScorePlugins(cycle, state, feasible);
+    if (rows.size() == 1) {  // nothing to compare
+      out.row = rows.front();
+      out.node = snapshot.name(*out.row);
+      return out;
+    }
+    out.status = framework->RunPreScorePlugins(cycle, state, rows);
     if (!out.status.ok()) return out;
-    const auto total = framework->RunScorePlugins(cycle, feasible, nullptr, out.status);
+    const auto total = framework->RunScorePlugins(cycle, rows, nullptr, out.status);
     if (!out.status.ok()) return out;
-    const std::size_t winner = Winner(snapshot, feasible, total);
-    out.row = feasible[winner];
+    const std::size_t winner = Winner(snapshot, rows, total);
+    out.row = rows[winner];
     out.node = snapshot.name(*out.row);
     out.score = total[winner];
+    return out;
+  }
+
+  static Row NodesOf(const Snapshot& snapshot, const std::set<std::string>& names) {
+    return static_cast<Row>(std::count_if(names.begin(), names.end(), [&](const std::string& name) {
+      return snapshot.Find(name).has_value();
+    }));
+  }
+
+  // How many feasible nodes are enough (numFeasibleNodesToFind).
+  std::size_t EnoughNodes(const Framework& framework, std::size_t nodes) const {
+    constexpr std::size_t kLeast = 100;
+    constexpr std::int64_t kLeastPercentage = 5;
+    if (!framework.HasScorePlugins()) return 1;
+    if (nodes < kLeast) return nodes;
+    std::int64_t percentage =
+        framework.profile().percentage_of_nodes_to_score().value_or(percentage_of_nodes_to_score_);
+    const auto all = static_cast<std::int64_t>(nodes);
+    if (percentage == 0) percentage = std::max(50 - all / 125, kLeastPercentage);
+    return std::max(static_cast<std::size_t>(all * percentage / 100), kLeast);
+  }
+
+  // Leaves of the feasible rows those that a search in tree order from the start index finds until
+  // there are enough, counts the nodes it has judged, and moves the start index on. The search ends
+  // when it finds one feasible node more than enough.
+  void Sample(const Snapshot& snapshot, const Framework& framework,
+              const std::optional<std::set<std::string>>& names, std::optional<Row> tried,
+              std::vector<Row>& feasible, Row& evaluated) {
+    std::vector<Row> order;
+    if (names) {
+      for (const std::string& name : *names) {
+        if (const auto row = snapshot.Find(name)) order.push_back(*row);
+      }
+    } else {
+      order = snapshot.TreeOrder();
+    }
+    if (order.empty()) return;
+    const std::size_t enough = EnoughNodes(framework, order.size());
+    std::vector<Row> found;
+    std::size_t rejected = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Row row = order[(start_index_ + i) % order.size()];
+      if (!std::binary_search(feasible.begin(), feasible.end(), row)) {
+        ++rejected;
+        if (row == tried) tried.reset();
+      } else if (found.size() < enough) {
+        found.push_back(row);
+        if (!framework.HasFilterPlugins() && found.size() == enough) break;
+      } else {
+        break;
+      }
+    }
+    rejected += tried ? 1 : 0;  // its status is there, though the search didn't come to it
+    evaluated = static_cast<Row>(found.size() + rejected);
+    start_index_ = (start_index_ + evaluated) % snapshot.size();
+    std::sort(found.begin(), found.end());
+    feasible = std::move(found);
+  }
+
+  PreemptionResult FindVictims(const Snapshot& snapshot, const PodInfo& pod,
+                               std::optional<std::string>* nomination) {
+    PreemptionResult out;
+    Framework* framework = this->framework(pod.pod->spec.scheduler_name);
+    if (framework == nullptr) {
+      out.status = NoProfile(pod);
+      return out;
+    }
+    CycleState state;
+    const Cycle cycle{snapshot, pod, state};
+    std::optional<std::set<std::string>> names;
+    const Status pre_filter = framework->RunPreFilterPlugins(cycle, state, names);
+    Diagnosis diagnosis(snapshot.size());
+    if (!pre_filter.ok()) {
+      if (!pre_filter.IsRejected()) {
+        out.status = pre_filter;
+        return out;
+      }
+      diagnosis.pre_filter = pre_filter;
+      diagnosis.LeaveOutAll();
+    } else {
+      const auto feasible = framework->RunFilterPlugins(cycle, names, out.status);
+      if (!out.status.ok()) return out;
+      if (!feasible.empty()) {
+        out.status = Status::Unschedulable("the pod fits without evicting any");
+        return out;
+      }
+      diagnosis = framework->Diagnose(cycle);
+    }
+    return RunPostFilter(*framework, cycle, diagnosis, nomination);
+  }
+
+  // Does what the API server and the queue do after a preemption (preemption/executor.go,
+  // prepareCandidate).
+  static Result<void> Evict(Cluster& cluster, const PodInfo& pod, const std::string& node,
+                            const std::vector<Victim>& victims) {
+    for (const Victim& victim : victims) {
+      const api::ObjectMeta& meta = victim.pod->pod->metadata;
+      if (auto done = cluster.DeletePod(meta.ns, meta.name); !done) return done;
+    }
+    if (!node.empty()) {
+      const StringId id = cluster.view().dictionary().Intern(node);
+      const std::vector<PodPtr> nominated = cluster.view().NominatedPods(id);
+      for (const PodPtr& other : nominated) {
+        if (other->priority >= pod.priority) continue;
+        const api::ObjectMeta& meta = other->pod->metadata;
+        if (auto done = cluster.NominatePod(meta.ns, meta.name, ""); !done) return done;
+      }
+    }
+    return cluster.NominatePod(pod.pod->metadata.ns, pod.pod->metadata.name, node);
+  }
+
+  static PreemptionResult RunPostFilter(const Framework& framework, const Cycle& cycle,
+                                        const Diagnosis& diagnosis,
+                                        std::optional<std::string>* nomination = nullptr) {
+    PreemptionResult out;
+    if (!framework.HasPostFilterPlugins()) {
+      out.status = Status::Unschedulable("no PostFilter plugin is enabled");
+      return out;
+    }
+    PostFilterResult result;
+    out.status = framework.RunPostFilterPlugins(cycle, diagnosis, result);
+    out.nominated_node = result.nominated_node_name.value_or("");
+    out.victims = std::move(result.victims);
+    if (nomination != nullptr) *nomination = std::move(result.nominated_node_name);
     return out;
   }
 
@@ -413,6 +619,8 @@ class Scheduler {
 
   SchedulerOptions options_;
   Random random_;
+  std::int32_t percentage_of_nodes_to_score_ = 0;
+  std::size_t start_index_ = 0;  // where the next search of nodes begins
   std::vector<std::string> names_;
   std::map<std::string, std::unique_ptr<Framework>, std::less<>> frameworks_;
 };

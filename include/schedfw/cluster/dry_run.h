@@ -1,0 +1,37 @@
+// DryRun: what a node would be like without some of its pods, or with others.
+#ifndef SCHEDFW_CLUSTER_DRY_RUN_H_
+#define SCHEDFW_CLUSTER_DRY_RUN_H_
+
+#include "schedfw/base/result.h"
+#include "schedfw/cluster/cluster.h"
+
+namespace schedfw {
+
+/// A private copy of a snapshot on which pods come to nodes and go, for filters to look at.
+///
+/// It changes what upstream's NodeInfo holds: the columns of the row and its list of pods. Counts
+/// by matcher and the terms of inter-pod affinity stay as they are, since filters keep those in
+/// their cycle state (PreFilterExtensions); so do the lists of all pods.
+class DryRun {
+ public:
+  explicit DryRun(const Snapshot& snapshot) : cluster_(snapshot) {}
+
+  /// The state with all changes so far; it changes with the next one.
+  const Snapshot& view() const { return cluster_.view(); }
+
+  /// Error: the node's amounts would not fit into 64 bits. O(resources of the pod).
+  Result<void> AddPod(const PodPtr& pod, Row row) {
+    if (auto done = cluster_.CheckRoom(*pod, row); !done) return done;
+    cluster_.PutOnRow(pod, row);
+    return {};
+  }
+  /// The pod is on the node. O(pods of the node).
+  void RemovePod(const PodInfo& pod, Row row) { cluster_.TakeFromRow(pod, row); }
+
+ private:
+  Cluster cluster_;
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_CLUSTER_DRY_RUN_H_
