@@ -36,7 +36,7 @@ std::map<std::string, std::string> Describe(const Snapshot& s, bool with_generat
   std::map<std::string, std::string> out;
   Dictionary& dictionary = s.dictionary();
   Selector web = Selector::FromLabels({{"app", "web"}}, dictionary);
-  const Column<std::int32_t> counts = s.CountPods(dictionary.Intern("default"), web);
+  const Column<std::int32_t> counts = s.CountPods({.namespaces = {dictionary.Intern("default")}, .selector = web, .terminating = false});
   const LabelColumn& zones = s.Label(dictionary.Intern("zone"));
   for (Row row = 0; row < s.size(); ++row) {
     std::string text;
@@ -348,13 +348,13 @@ TEST(PodCounts, MoreSelectorsThanAreKept) {
     for (int job = 0; job < 100; ++job) {
       const Selector selector =
           Selector::FromLabels({{"job", "j" + std::to_string(job)}}, s.dictionary());
-      const auto counts = s.CountPods(ns, selector);
+      const auto counts = s.CountPods({.namespaces = {ns}, .selector = selector});
       EXPECT_EQ(counts[0] + counts[1], 2) << job;
     }
   }
   ASSERT_TRUE(cluster.DeletePod("default", "p99").ok());
   const Selector last = Selector::FromLabels({{"job", "j99"}}, s.dictionary());
-  const auto counts = s.CountPods(ns, last);
+  const auto counts = s.CountPods({.namespaces = {ns}, .selector = last});
   EXPECT_EQ(counts[0] + counts[1], 1);
 }
 

@@ -105,6 +105,49 @@ void CheckExplain(const Value& want, Scheduler& scheduler, const Cluster& cluste
   }
 }
 
+// Statuses and preemption, without scores, as they were recorded.
+void CheckPreempt(const Value& want, Scheduler& scheduler, const Cluster& cluster) {
+  const Snapshot& snapshot = cluster.view();
+  for (const Value& pod : *want.AsList()) {
+    const std::string full = *pod.Find("pod")->AsString();
+    const std::size_t slash = full.find('/');
+    const PodPtr found = snapshot.FindPod(full.substr(0, slash), full.substr(slash + 1));
+    ASSERT_NE(found, nullptr) << full;
+    const Explanation explanation = scheduler.Explain(snapshot, found, {.preempt = true});
+    const Value got = ToValue(explanation, snapshot, /*scores=*/false);
+    ExpectSame(Comparable(pod), Comparable(got), full);
+    const Value* preemption = pod.Find("preemption");
+    if (preemption == nullptr) continue;
+    ASSERT_TRUE(explanation.preemption) << full;
+    Value mine = ToValue(*explanation.preemption);
+    if (const Value* victims = mine.Find("victims")) {
+      Value::List sorted = *victims->AsList();
+      std::sort(sorted.begin(), sorted.end(),
+                [](const Value& a, const Value& b) { return *a.AsString() < *b.AsString(); });
+      mine.Set("victims", std::move(sorted));
+    }
+    for (const char* key : {"code", "nominatedNode", "victims", "reasons"}) {
+      const Value* a = preemption->Find(key);
+      const Value* b = mine.Find(key);
+      ExpectSame(a == nullptr ? Value() : *a, b == nullptr ? Value() : *b,
+                 full + ".preemption." + key);
+    }
+  }
+}
+
+// Sampling of nodes; the start index moves on from pod to pod.
+void CheckCycle(const Value& want, Scheduler& scheduler, const Cluster& cluster) {
+  for (const Value& pod : *want.AsList()) {
+    const std::string full = *pod.Find("pod")->AsString();
+    const std::size_t slash = full.find('/');
+    const PodPtr found = cluster.view().FindPod(full.substr(0, slash), full.substr(slash + 1));
+    ASSERT_NE(found, nullptr) << full;
+    const ScheduleResult result = scheduler.Schedule(cluster.view(), *found);
+    ExpectSame(*pod.Find("evaluated"), std::int64_t{result.evaluated}, full + ".evaluated");
+    ExpectSame(*pod.Find("feasible"), std::int64_t{result.feasible}, full + ".feasible");
+  }
+}
+
 void CheckPlace(const Value& want, Scheduler& scheduler, Cluster& cluster) {
   ExpectSame(want, ToValue(scheduler.Place(cluster)), "placements");
 }
@@ -140,6 +183,7 @@ void RunVectors(const std::string& prefix, SchedulerOptions options = {}) {
     mode.erase(mode.find_last_not_of(" \n") + 1);
     const Value want = ReadValue(folder / "expected.json");
     const auto config = folder / "config.yaml";
+    if (mode == "cycle") options.nodes_to_score = NodesToScore::kConfigured;
     auto scheduler =
         testing::TryScheduler(std::filesystem::exists(config) ? config.string() : "", options);
     if (want.Find("error") != nullptr) {
@@ -155,6 +199,10 @@ void RunVectors(const std::string& prefix, SchedulerOptions options = {}) {
     ASSERT_TRUE(cluster.ok()) << cluster.error().message();
     if (mode == "explain") {
       CheckExplain(want, **scheduler, *cluster);
+    } else if (mode == "preempt") {
+      CheckPreempt(want, **scheduler, *cluster);
+    } else if (mode == "cycle") {
+      CheckCycle(want, **scheduler, *cluster);
     } else if (mode == "place") {
       CheckPlace(want, **scheduler, *cluster);
     } else {
@@ -176,6 +224,12 @@ TEST(Vectors, Ports) { RunVectors("ports"); }
 TEST(Vectors, Images) { RunVectors("images"); }
 TEST(Vectors, Profiles) { RunVectors("profiles"); }
 TEST(Vectors, Place) { RunVectors("place-"); }
+TEST(Vectors, PodAffinity) { RunVectors("podaffinity"); }
+TEST(Vectors, Mixed) { RunVectors("mixed"); }
+TEST(Vectors, Nominated) { RunVectors("nominated"); }
+TEST(Vectors, Sample) { RunVectors("sample"); }
+TEST(Vectors, Admission) { RunVectors("admission"); }
+TEST(Vectors, Preempt) { RunVectors("preempt"); }
 TEST(Vectors, Config) { RunVectors("config-"); }
 
 // The same with threads: tiny blocks, so that small clusters are split as well.
@@ -184,6 +238,12 @@ TEST(Vectors, SpreadOnEightThreads) {
   SchedulerOptions options;
   options.executor = {.threads = 8, .grain_rows = 2};
   RunVectors("spread-", options);
+}
+TEST(Vectors, PreemptOnEightThreads) {
+  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, 8);
+  SchedulerOptions options;
+  options.executor = {.threads = 8, .grain_rows = 1};
+  RunVectors("preempt", options);
 }
 
 }  // namespace

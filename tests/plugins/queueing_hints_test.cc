@@ -142,5 +142,50 @@ TEST_F(Hints, PodTopologySpread) {
   EXPECT_FALSE(added(other));
 }
 
+TEST_F(Hints, InterPodAffinity) {
+  const InterPodAffinity plugin{InterPodAffinityArgs{}};
+  const auto wants = [](const std::string& kind) {
+    return "  affinity: {" + kind +
+           ": {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: "
+           "{matchLabels: {app: db}}}]}}\n";
+  };
+  const PodPtr near = Pod(PodYaml("near", "app: web", wants("podAffinity")));
+  const PodPtr away = Pod(PodYaml("away", "app: web", wants("podAntiAffinity")));
+  const PodPtr plain = Pod(PodYaml("plain", "app: db"));
+  const PodPtr db = Pod(PodYaml("d", "app: db", "  nodeName: n1\n"));
+  const PodPtr other = Pod(PodYaml("d", "app: cache", "  nodeName: n1\n"));
+  const PodPtr loner = Pod(PodYaml("l", "app: x", wants("podAntiAffinity") + "  nodeName: n1\n"));
+  const auto on_pod = [&](const PodPtr& pod, const PodPtr& before, const PodPtr& after) {
+    const ActionType action = !before ? kAdd : !after ? kDelete : kUpdatePodLabel;
+    return Queues(plugin, EventResource::kAssignedPod, action, *pod,
+                  {.old_pod = before.get(), .new_pod = after.get()});
+  };
+  EXPECT_TRUE(on_pod(near, nullptr, db));
+  EXPECT_FALSE(on_pod(near, nullptr, other));
+  EXPECT_TRUE(on_pod(near, other, db));
+  EXPECT_FALSE(on_pod(near, db, other));
+  EXPECT_FALSE(on_pod(near, db, nullptr));
+  EXPECT_TRUE(on_pod(away, db, nullptr));
+  EXPECT_TRUE(on_pod(away, db, other));
+  EXPECT_FALSE(on_pod(away, other, db));
+  EXPECT_FALSE(on_pod(away, nullptr, db));
+  EXPECT_TRUE(on_pod(plain, loner, nullptr));  // what kept it away is gone
+  EXPECT_FALSE(on_pod(plain, other, nullptr));
+
+  const api::Node none = Node(NodeYaml("n1"));
+  const api::Node a = Node(NodeYaml("n1", "zone: a"));
+  const api::Node b = Node(NodeYaml("n1", "zone: b"));
+  EXPECT_TRUE(OnNode(plugin, kAdd, *near, nullptr, &a));
+  EXPECT_FALSE(OnNode(plugin, kAdd, *near, nullptr, &none));
+  EXPECT_TRUE(OnNode(plugin, kUpdateNodeLabel, *near, &none, &a));
+  EXPECT_FALSE(OnNode(plugin, kUpdateNodeLabel, *near, &a, &none));
+  EXPECT_TRUE(OnNode(plugin, kUpdateNodeLabel, *near, &a, &b));
+  EXPECT_FALSE(OnNode(plugin, kUpdateNodeLabel, *near, &a, &a));
+  EXPECT_TRUE(OnNode(plugin, kAdd, *away, nullptr, &none));
+  EXPECT_TRUE(OnNode(plugin, kUpdateNodeLabel, *away, &a, &none));
+  EXPECT_FALSE(OnNode(plugin, kUpdateNodeLabel, *away, &none, &a));
+  EXPECT_TRUE(OnNode(plugin, kUpdateNodeLabel, *away, &a, &b));
+}
+
 }  // namespace
 }  // namespace schedfw

@@ -48,6 +48,36 @@ def test_explain(folder):
             assert first.to_json() == other.to_json()
 
 
+@pytest.mark.parametrize("folder", vectors("preempt"), ids=lambda folder: folder.name)
+def test_preempt(folder):
+    cluster = Cluster.load(folder / "cluster.json")
+    schedulers = [Scheduler(config_of(folder), threads=t, grain_rows=1) for t in THREADS]
+    for want in json.loads((folder / "expected.json").read_text()):
+        first, *others = [s.explain(cluster, want["pod"], preempt=True) for s in schedulers]
+        assert first.feasible == want.get("feasible", [])
+        recorded = want.get("preemption")
+        assert (first.preemption is None) == (recorded is None)
+        if recorded is not None:
+            got = first.preemption
+            assert got.status.code == recorded["code"]
+            assert got.status.reasons == recorded.get("reasons", [])
+            assert got.nominated_node == recorded.get("nominatedNode")
+            assert sorted(v.pod for v in got.victims) == recorded.get("victims", [])
+        for other in others:
+            assert first.to_json() == other.to_json()
+
+
+@pytest.mark.parametrize("folder", vectors("cycle"), ids=lambda folder: folder.name)
+def test_sampling(folder):
+    cluster = Cluster.load(folder / "cluster.json")
+    scheduler = Scheduler(config_of(folder), nodes_to_score="configured")
+    placements = [scheduler.schedule(cluster, pod) for pod in cluster.pending]
+    got = [
+        {"pod": p.pod, "evaluated": p.evaluated, "feasible": p.feasible} for p in placements
+    ]
+    assert got == json.loads((folder / "expected.json").read_text())
+
+
 @pytest.mark.parametrize("folder", vectors("place"), ids=lambda folder: folder.name)
 def test_place(folder):
     want = json.loads((folder / "expected.json").read_text())

@@ -377,7 +377,7 @@ TEST(Scheduler, AScoreOutOfRangeIsAnError) {
   auto config = ParseConfig(
       kHead + "profiles: [{plugins: {score: {enabled: [{name: TooHigh}]}}}]\n", registry);
   auto scheduler = Scheduler::Create(*config, registry);
-  const Cluster cluster = Parse(NodeYaml("n1") + PodYaml("p"));
+  const Cluster cluster = Parse(NodeYaml("n1") + NodeYaml("n2") + PodYaml("p"));
   const ScheduleResult result =
       (*scheduler)->Schedule(cluster.view(), *cluster.view().FindPod("default", "p"));
   EXPECT_EQ(result.status.message(),
