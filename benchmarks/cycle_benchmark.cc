@@ -113,6 +113,76 @@ BENCHMARK(BM_Normalize)
     ->UseRealTime()
     ->Unit(benchmark::kMicrosecond);
 
+// What a pod asks for beside room.
+enum class Demand { kRoom, kSpread, kAntiAffinity };
+
+// Nodes full of pods of low priorities, ten a node, and an urgent pod that needs room for three.
+Cluster FullCluster(int nodes, Demand demand) {
+  Cluster cluster;
+  for (int i = 0; i < nodes; ++i) {
+    api::Node node;
+    node.metadata.name = "gpu-" + std::to_string(100000 + i);
+    node.metadata.labels = {{"kubernetes.io/hostname", node.metadata.name},
+                            {"topology.kubernetes.io/zone", "zone-" + std::to_string(i % 8)}};
+    node.status.capacity = Resources("10", "64Gi", 8);
+    (void)cluster.AddNode(std::move(node));
+  }
+  const auto pod_of = [](const std::string& name, const std::string& cpu, int gpus) {
+    api::Pod pod;
+    pod.metadata.name = name;
+    pod.metadata.ns = "ml";
+    api::Container container;
+    container.resources.requests = Resources(cpu, "1Gi", gpus);
+    container.resources.requests.erase("pods");
+    pod.spec.containers.push_back(std::move(container));
+    return pod;
+  };
+  for (int i = 0; i < 10 * nodes; ++i) {
+    api::Pod pod = pod_of("old-" + std::to_string(i), "1", i % 10 < 8 ? 1 : 0);
+    pod.metadata.labels = {{"app", "app-" + std::to_string(i % 50)}};
+    pod.spec.priority = i * 7919 % 5;
+    pod.status.start_time_ns = std::int64_t{i * 7907 % 100000} * 1'000'000'000;
+    pod.spec.node_name = "gpu-" + std::to_string(100000 + i / 10);
+    (void)cluster.AddPod(std::move(pod));
+  }
+  api::Pod urgent = pod_of("urgent", "3", 2);
+  urgent.metadata.labels = {{"app", "app-1"}};
+  urgent.spec.priority = 100;
+  const api::LabelSelector own{{{"app", "app-1"}}, {}};
+  if (demand == Demand::kSpread) {
+    urgent.spec.topology_spread_constraints.resize(2);
+    for (auto& constraint : urgent.spec.topology_spread_constraints) {
+      constraint.max_skew = 5;
+      constraint.label_selector = own;
+    }
+    urgent.spec.topology_spread_constraints[0].topology_key = "topology.kubernetes.io/zone";
+    urgent.spec.topology_spread_constraints[1].topology_key = "kubernetes.io/hostname";
+  } else if (demand == Demand::kAntiAffinity) {
+    api::PodAffinityTerm& term =
+        urgent.spec.affinity.pod_anti_affinity.emplace().required.emplace_back();
+    term.topology_key = "kubernetes.io/hostname";
+    term.label_selector = own;
+  }
+  (void)cluster.AddPod(std::move(urgent));
+  return cluster;
+}
+
+// A whole failed cycle and the choice of victims: nodes, what the pod asks for, threads.
+void BM_Preempt(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const Cluster cluster = FullCluster(nodes, static_cast<Demand>(state.range(1)));
+  const auto scheduler = MakeScheduler(static_cast<int>(state.range(2)));
+  const PodPtr pod = cluster.view().Pending().front();
+  std::size_t victims = 0;
+  for (auto _ : state) victims = scheduler->FindVictims(cluster.view(), *pod).victims.size();
+  if (victims == 0) state.SkipWithError("no victims were found");
+}
+BENCHMARK(BM_Preempt)
+    ->ArgNames({"nodes", "demand", "threads"})
+    ->ArgsProduct({{512, 5000}, {0, 1, 2}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
 // A fork, and one pod bound on it.
 void BM_ForkAndBind(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0));

@@ -16,7 +16,8 @@ from schedfw.workloads import training_cluster
 from support import GPU, VECTORS, node, pod, run_schedfw
 
 COMMANDS = {
-    "explain": ["--config", "--pod", "--top", "--output"],
+    "explain": ["--config", "--pod", "--top", "--preempt", "--output"],
+    "cycle": ["--config", "--output"],
     "place": ["--config", "--threads", "--output"],
     "config": ["--output"],
     "fit": ["--config", "--limit", "--output"],

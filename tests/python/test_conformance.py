@@ -72,9 +72,7 @@ def test_sampling(folder):
     cluster = Cluster.load(folder / "cluster.json")
     scheduler = Scheduler(config_of(folder), nodes_to_score="configured")
     placements = [scheduler.schedule(cluster, pod) for pod in cluster.pending]
-    got = [
-        {"pod": p.pod, "evaluated": p.evaluated, "feasible": p.feasible} for p in placements
-    ]
+    got = [{"pod": p.pod, "evaluated": p.evaluated, "feasible": p.feasible} for p in placements]
     assert got == json.loads((folder / "expected.json").read_text())
 
 

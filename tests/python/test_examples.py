@@ -108,6 +108,20 @@ gpu-00005  Unschedulable  Operations  node(s) would have less than 3 GPUs free
     assert "Unschedulable" not in run("filter_plugin.py", "--spare", 0)
 
 
+def test_preemption():
+    assert (
+        run("preemption.py")
+        == """\
+0/8 nodes are available: 8 Insufficient nvidia.com/gpu.
+ml/notebook-004 would go from gpu-001: its priority 0 is below 100 of ml/train
+ml/notebook-007 would go from gpu-001: its priority 0 is below 100 of ml/train
+then: <Placement ml/train → gpu-001>
+the cluster itself still has 1 pod waiting
+"""
+    )
+    assert run("preemption.py", "--gpus", 8).count("would go from") == 4
+
+
 def test_what_if():
     assert (
         run("what_if.py", "--nodes", 4, "--pods", 11)
