@@ -68,8 +68,8 @@ class Scheduler:
         "parallel" runs NormalizeScore of all plugins at once, "synchronous" one after the other.
     nodes_to_score
         "all" looks at every node; "configured" samples as kube-scheduler does:
-        percentageOfNodesToScore of the configuration, going on from pod to pod where the last search
-        ended.
+        percentageOfNodesToScore of the configuration, going on from pod to pod where the last
+        search ended.
     tie_break
         "first" takes the first node by name among the best, "seeded" draws one evenly.
     seed
