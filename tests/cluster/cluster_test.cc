@@ -190,6 +190,31 @@ TEST(Cluster, AssumeAndForget) {
   EXPECT_FALSE(cluster.ForgetPod(*p1).ok());
 }
 
+// Also when its node was deleted in the meantime, and when that came back.
+TEST(Cluster, AForgottenPodWaitsAgain) {
+  for (const bool comes_back : {false, true}) {
+    Cluster cluster = Parse(NodeYaml("n1") + NodeYaml("n2") + PodYaml("p1"));
+    const PodPtr p1 = cluster.view().FindPod("default", "p1");
+    ASSERT_TRUE(cluster.AssumePod(*p1, *cluster.view().Find("n1")).ok());
+    ASSERT_TRUE(cluster.DeleteNode("n1").ok());
+    EXPECT_EQ(cluster.view().OrphanTotal(), 1u);
+    if (comes_back) {
+      ASSERT_TRUE(cluster.AddNode(NodeOf(NodeYaml("n1"))).ok());
+    }
+    ASSERT_TRUE(cluster.ForgetPod(*p1).ok());
+    EXPECT_EQ(cluster.view().OrphanTotal(), 0u);
+    ASSERT_EQ(cluster.view().Pending().size(), 1u);
+    const PodPtr waiting = cluster.view().Pending()[0];
+    EXPECT_EQ(waiting->pod->spec.node_name, "");
+    EXPECT_EQ(cluster.view().RowOf("default", "p1"), std::nullopt);
+    // And can be assumed and bound again.
+    const Row n2 = *cluster.view().Find("n2");
+    ASSERT_TRUE(cluster.AssumePod(*waiting, n2).ok());
+    ASSERT_TRUE(cluster.FinishBinding(*waiting).ok());
+    EXPECT_EQ(cluster.view().PodCount()[n2], 1);
+  }
+}
+
 TEST(Cluster, PodsOfADeletedNodeCountAgainWhenItComesBack) {
   Cluster cluster = Parse(NodeYaml("n1") + NodeYaml("n2") + PodYaml("p1", "", "  nodeName: n1\n") +
                           PodYaml("p2") + PodYaml("lost", "", "  nodeName: n3\n"));

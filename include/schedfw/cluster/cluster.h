@@ -198,7 +198,8 @@ class Cluster {
     }
     const Placement old = *found;
     Erase(old);
-    return Insert(old.pod);
+    // It names the node if that was deleted in the meantime.
+    return Insert(WithNodeName(old.pod, ""));
   }
 
   /// Confirms an assumed pod: it is bound. Error: it is not assumed.
