@@ -123,6 +123,17 @@ TEST(Cluster, RefusesWhatWouldOverflow) {
   EXPECT_FALSE(cluster.AddNode(NodeOf(node)).ok());
   EXPECT_EQ(cluster.view().size(), 0u);
   EXPECT_EQ(cluster.view().OrphanTotal(), 2u);
+  // What a container that says nothing counts with is part of the sum, in either order.
+  const auto memory = [](const std::string& name, const std::string& requests) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           "}\nspec: {nodeName: n1, containers: [{name: c, image: i, resources: {requests: {" +
+           requests + "}}}]}\n";
+  };
+  const std::string pods = memory("p1", "memory: 9223372036854775000") + memory("p2", "cpu: 1");
+  EXPECT_EQ(load(pods), "Pod default/p2: requests on Node n1 add up to more than 64 bits can hold");
+  Cluster before = Parse(pods);
+  EXPECT_FALSE(before.AddNode(NodeOf(node)).ok());
+  EXPECT_EQ(before.view().OrphanTotal(), 2u);
   EXPECT_EQ(load(PodYaml("p1", "", "", "-1")),
             "Pod default/p1: spec.containers[0].resources.requests.cpu: -1 is negative (allowed: "
             "zero or more)");
