@@ -53,8 +53,10 @@ def _table(rows: Sequence[Sequence[object]], indent: int = 0) -> str:
     return "\n".join(lines)
 
 
-def _notes(cluster: Cluster) -> None:
+def _notes(cluster: Cluster, scheduler: Scheduler) -> None:
     """Say on standard error what of the files doesn't count."""
+    if extenders := _extenders(scheduler):
+        print(extenders, file=sys.stderr)
     for kind, count in cluster.ignored.items():
         print(f"ignored: {count} {kind}", file=sys.stderr)
     if cluster.deleting:
@@ -63,6 +65,14 @@ def _notes(cluster: Cluster) -> None:
     if cluster.orphan_count:
         count = cluster.orphan_count
         print(f"not counted: {count} pods on nodes that are not there", file=sys.stderr)
+
+
+def _extenders(scheduler: Scheduler) -> str:
+    """Return a line that names the configuration's extenders, or nothing without any."""
+    if not scheduler.extenders:
+        return ""
+    names = (extender.get("urlPrefix") or "(no urlPrefix)" for extender in scheduler.extenders)
+    return f"extenders, understood but not called: {', '.join(names)}"
 
 
 def _reasons(diagnosis: _core.Diagnosis) -> list[tuple[str, str, str, int]]:
@@ -131,7 +141,7 @@ def _explain(args: argparse.Namespace) -> None:
     if args.output == "json":
         print(json.dumps([json.loads(e.to_json()) for e in explanations]))
         return
-    _notes(cluster)
+    _notes(cluster, scheduler)
     if not explanations:
         print("no pod waits for a node")
         return
@@ -144,11 +154,12 @@ def _explain(args: argparse.Namespace) -> None:
 
 def _place(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
-    placements = Scheduler(args.config, threads=args.threads).place(cluster)
+    scheduler = Scheduler(args.config, threads=args.threads)
+    placements = scheduler.place(cluster)
     if args.output == "json":
         print(json.dumps([[p.pod, p.node or ""] for p in placements]))
         return
-    _notes(cluster)
+    _notes(cluster, scheduler)
     if not placements:
         print("no pod waits for a node")
         return
@@ -207,6 +218,8 @@ def _config(args: argparse.Namespace) -> None:
         if idle := sorted(enabled & without_effect):
             block += f"\n  enabled, but without effect here: {', '.join(idle)}"
         blocks.append(block)
+    if extenders := _extenders(scheduler):
+        blocks.append(extenders)
     print("\n\n".join(blocks))
 
 
@@ -239,7 +252,7 @@ def _fit(args: argparse.Namespace) -> None:
             )
         )
         return
-    _notes(cluster)
+    _notes(cluster, scheduler)
     more = " or more (the limit)" if fit.limited else ""
     print(f"{fit.count}{more} of this pod fit")
     if fit.nodes:

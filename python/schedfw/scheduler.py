@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import numbers
 import os
@@ -126,11 +127,24 @@ class Scheduler:
             tie_break == "seeded",
             _integer("seed", seed, 0, _MAX_64),
         )
+        self._extenders: list[dict[str, Any]] = [
+            extender or {} for extender in (config or {}).get("extenders") or ()
+        ]
 
     @property
     def profiles(self) -> list[str]:
         """The scheduler names."""
         return self._core.profiles
+
+    @property
+    def extenders(self) -> list[dict[str, Any]]:
+        """The extenders of the configuration, in its spelling.
+
+        They are understood and checked, and the resources that they take off the scheduler's hands
+        (`ignoredByScheduler`) are ignored, but they are never called: what they would filter, score
+        or bind doesn't count.
+        """
+        return copy.deepcopy(self._extenders)
 
     def plugins(self, profile: str | None = None) -> dict[str, list[tuple[str, int]]]:
         """Return a profile's effective plugins, the first one's without a name.
@@ -256,7 +270,8 @@ class Scheduler:
         return self._core.fit(cluster._core, manifest, name, limit, progress)
 
     def __repr__(self) -> str:
-        return f"<Scheduler with profiles {', '.join(self.profiles)}>"
+        idle = f"; extenders: {len(self._extenders)}, not called" if self._extenders else ""
+        return f"<Scheduler with profiles {', '.join(self.profiles)}{idle}>"
 
 
 def _integer(

@@ -1,7 +1,5 @@
 #include "schedfw/framework/config.h"
 
-#include <yaml-cpp/binary.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -69,22 +67,10 @@ void Fields(V& v, TlsConfig& o) {
   v("caData", o.ca_data);
 }
 
-struct ManagedResource {
-  std::string name;
-  bool ignored_by_scheduler = false;
-};
-template <typename V>
-void Fields(V& v, ManagedResource& o) {
-  v("name", o.name);
-  v("ignoredByScheduler", o.ignored_by_scheduler);
-}
-
 struct Extender {
   ExtenderConfig config;
-  bool enable_https = false, node_cache_capable = false;
   std::optional<TlsConfig> tls;
   GoDuration http_timeout;
-  std::vector<ManagedResource> managed_resources;
 };
 template <typename V>
 void Fields(V& v, Extender& o) {
@@ -94,11 +80,11 @@ void Fields(V& v, Extender& o) {
   v("prioritizeVerb", o.config.prioritize_verb);
   v("weight", o.config.weight);
   v("bindVerb", o.config.bind_verb);
-  v("enableHTTPS", o.enable_https);
+  v("enableHTTPS", o.config.enable_https);
   v("tlsConfig", o.tls);
   v("httpTimeout", o.http_timeout);
-  v("nodeCacheCapable", o.node_cache_capable);
-  v("managedResources", o.managed_resources);
+  v("nodeCacheCapable", o.config.node_cache_capable);
+  v("managedResources", o.config.managed_resources);
   v("ignorable", o.config.ignorable);
 }
 
@@ -147,6 +133,11 @@ template <typename V>
 void Fields(V& v, PluginConfig& o) {
   v("name", o.name);
   v("args", o.args);
+}
+template <typename V>
+void Fields(V& v, ExtenderManagedResource& o) {
+  v("name", o.name);
+  v("ignoredByScheduler", o.ignored_by_scheduler);
 }
 template <typename V>
 void Fields(V& v, PluginSets& o) {
@@ -215,10 +206,37 @@ Result<void> ValidateLeaderElection(const LeaderElection& in) {
   return {};
 }
 
-// Bytes in base64; what yaml-cpp can't decode it gives as nothing.
-Result<void> CheckBase64(const std::string& text, const std::string& path) {
-  if (text.empty() || !YAML::DecodeBase64(text).empty()) return {};
-  return ConfigError(path + ": is not base64");
+// Bytes in base64 as Go reads them (encoding/base64, StdEncoding): whole groups of four with their
+// padding; line ends don't count.
+bool IsBase64(std::string_view text) {
+  std::size_t count = 0, padding = 0;
+  for (const char c : text) {
+    if (c == '\r' || c == '\n') continue;
+    ++count;
+    if (c == '=') {
+      ++padding;
+      continue;
+    }
+    const bool digit = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                       c == '+' || c == '/';
+    if (!digit || padding != 0) return false;
+  }
+  return count % 4 == 0 && padding <= 2;
+}
+
+// What making the client needs beyond the right types (client-go/transport, TLSConfigFor).
+// Certificates aren't read: they are those of the machine that the scheduler runs on.
+Result<void> ValidateTls(const TlsConfig& tls, const std::string& path) {
+  for (const auto& [name, data] :
+       {std::pair{"certData", &tls.cert_data}, std::pair{"keyData", &tls.key_data},
+        std::pair{"caData", &tls.ca_data}}) {
+    if (!IsBase64(*data)) return ConfigError(path + "." + name + ": is not base64");
+  }
+  if (tls.insecure && !(tls.ca_file.empty() && tls.ca_data.empty())) {
+    return ConfigError(path + ".insecure: root certificates (" +
+                       (tls.ca_data.empty() ? "caFile" : "caData") + ") are not allowed with it");
+  }
+  return {};
 }
 
 Result<void> ValidateExtenders(const std::vector<Extender>& extenders) {
@@ -235,14 +253,11 @@ Result<void> ValidateExtenders(const std::vector<Extender>& extenders) {
       return ConfigError("extenders: only one extender can implement bind");
     }
     if (extender.tls) {
-      for (const auto& [name, data] : {std::pair{"certData", &extender.tls->cert_data},
-                                       std::pair{"keyData", &extender.tls->key_data},
-                                       std::pair{"caData", &extender.tls->ca_data}}) {
-        if (auto done = CheckBase64(*data, path + ".tlsConfig." + name); !done) return done;
-      }
+      if (auto done = ValidateTls(*extender.tls, path + ".tlsConfig"); !done) return done;
     }
-    for (std::size_t j = 0; j < extender.managed_resources.size(); ++j) {
-      const std::string& name = extender.managed_resources[j].name;
+    const auto& resources = extender.config.managed_resources;
+    for (std::size_t j = 0; j < resources.size(); ++j) {
+      const std::string& name = resources[j].name;
       const std::string at = path + ".managedResources[" + std::to_string(j) + "].name: \"" + name;
       if (!api::IsExtendedResource(name)) {
         return ConfigError(at + "\" is not the name of an extended resource");
@@ -379,6 +394,47 @@ Result<void> Validate(const Configuration& in) {
   return ValidateExtenders(in.extenders);
 }
 
+// Whether upstream gives the plugin default arguments in this profile (apis/config/v1/defaults.go,
+// pluginsNames): it is enabled at some point, effective or not.
+bool IsEnabledSomewhere(const Profile& profile, std::string_view plugin) {
+  const PluginSets plugins = MergeDefaults(profile.plugins);
+  std::vector<const PluginSet*> sets = {&plugins.multi_point, &profile.placement_generate,
+                                        &profile.placement_score};
+  for (const PluginSet& set : plugins.points) sets.push_back(&set);
+  return std::any_of(sets.begin(), sets.end(), [&](const PluginSet* set) {
+    return std::any_of(set->enabled.begin(), set->enabled.end(),
+                       [&](const PluginRef& ref) { return ref.name == plugin; });
+  });
+}
+
+// What extenders manage and the scheduler is to ignore takes the place of NodeResourcesFit's own
+// ignoredResources, in every profile (pkg/scheduler/scheduler.go, buildExtenders).
+Result<void> IgnoreManagedResources(Configuration& in) {
+  Value::List ignored;
+  for (const Extender& extender : in.extenders) {
+    for (const ExtenderManagedResource& resource : extender.config.managed_resources) {
+      if (resource.ignored_by_scheduler) ignored.emplace_back(resource.name);
+    }
+  }
+  if (ignored.empty()) return {};
+  const std::string plugin = "NodeResourcesFit";
+  for (Profile& profile : in.profiles) {
+    auto& configs = profile.plugin_config;
+    auto it = std::find_if(configs.begin(), configs.end(),
+                           [&](const PluginConfig& config) { return config.name == plugin; });
+    if (it == configs.end()) {
+      if (!IsEnabledSomewhere(profile, plugin)) {
+        return ConfigError("extenders: managed resources with ignoredByScheduler need plugin " +
+                           plugin + " in every profile, but profile \"" + *profile.scheduler_name +
+                           "\" doesn't enable it");
+      }
+      it = configs.insert(configs.end(), {plugin, Value::Object()});
+    }
+    it->args.Set("ignoredResources", ignored);
+  }
+  return {};
+}
+
 Result<SchedulerConfig> FromValue(const Value& value, const Registry& registry) {
   const Value* kind = value.Find("kind");
   const Value* version = value.Find("apiVersion");
@@ -409,6 +465,7 @@ Result<SchedulerConfig> FromValue(const Value& value, const Registry& registry) 
     }
   }
   if (auto done = Validate(in); !done) return done.error();
+  if (auto done = IgnoreManagedResources(in); !done) return done.error();
 
   SchedulerConfig out;
   out.parallelism = in.parallelism;
@@ -421,9 +478,8 @@ Result<SchedulerConfig> FromValue(const Value& value, const Registry& registry) 
                             std::move(profile.plugins), std::move(profile.plugin_config)});
   }
   for (Extender& extender : in.extenders) {
-    for (const ManagedResource& resource : extender.managed_resources) {
-      extender.config.managed_resources.push_back(resource.name);
-    }
+    const double timeout = extender.http_timeout.seconds.value_or(0);
+    if (timeout != 0) extender.config.http_timeout_seconds = timeout;
     out.extenders.push_back(std::move(extender.config));
   }
   return out;

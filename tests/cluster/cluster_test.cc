@@ -123,6 +123,17 @@ TEST(Cluster, RefusesWhatWouldOverflow) {
   EXPECT_FALSE(cluster.AddNode(NodeOf(node)).ok());
   EXPECT_EQ(cluster.view().size(), 0u);
   EXPECT_EQ(cluster.view().OrphanTotal(), 2u);
+  // What a container that says nothing counts with is part of the sum, in either order.
+  const auto memory = [](const std::string& name, const std::string& requests) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           "}\nspec: {nodeName: n1, containers: [{name: c, image: i, resources: {requests: {" +
+           requests + "}}}]}\n";
+  };
+  const std::string pods = memory("p1", "memory: 9223372036854775000") + memory("p2", "cpu: 1");
+  EXPECT_EQ(load(pods), "Pod default/p2: requests on Node n1 add up to more than 64 bits can hold");
+  Cluster before = Parse(pods);
+  EXPECT_FALSE(before.AddNode(NodeOf(node)).ok());
+  EXPECT_EQ(before.view().OrphanTotal(), 2u);
   EXPECT_EQ(load(PodYaml("p1", "", "", "-1")),
             "Pod default/p1: spec.containers[0].resources.requests.cpu: -1 is negative (allowed: "
             "zero or more)");
@@ -188,6 +199,31 @@ TEST(Cluster, AssumeAndForget) {
   ASSERT_TRUE(cluster.AssumePod(*p1, 0).ok());
   ASSERT_TRUE(cluster.FinishBinding(*p1).ok());
   EXPECT_FALSE(cluster.ForgetPod(*p1).ok());
+}
+
+// Also when its node was deleted in the meantime, and when that came back.
+TEST(Cluster, AForgottenPodWaitsAgain) {
+  for (const bool comes_back : {false, true}) {
+    Cluster cluster = Parse(NodeYaml("n1") + NodeYaml("n2") + PodYaml("p1"));
+    const PodPtr p1 = cluster.view().FindPod("default", "p1");
+    ASSERT_TRUE(cluster.AssumePod(*p1, *cluster.view().Find("n1")).ok());
+    ASSERT_TRUE(cluster.DeleteNode("n1").ok());
+    EXPECT_EQ(cluster.view().OrphanTotal(), 1u);
+    if (comes_back) {
+      ASSERT_TRUE(cluster.AddNode(NodeOf(NodeYaml("n1"))).ok());
+    }
+    ASSERT_TRUE(cluster.ForgetPod(*p1).ok());
+    EXPECT_EQ(cluster.view().OrphanTotal(), 0u);
+    ASSERT_EQ(cluster.view().Pending().size(), 1u);
+    const PodPtr waiting = cluster.view().Pending()[0];
+    EXPECT_EQ(waiting->pod->spec.node_name, "");
+    EXPECT_EQ(cluster.view().RowOf("default", "p1"), std::nullopt);
+    // And can be assumed and bound again.
+    const Row n2 = *cluster.view().Find("n2");
+    ASSERT_TRUE(cluster.AssumePod(*waiting, n2).ok());
+    ASSERT_TRUE(cluster.FinishBinding(*waiting).ok());
+    EXPECT_EQ(cluster.view().PodCount()[n2], 1);
+  }
 }
 
 TEST(Cluster, PodsOfADeletedNodeCountAgainWhenItComesBack) {

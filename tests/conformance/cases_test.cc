@@ -1,6 +1,7 @@
 // Cases that schedulers and tools around them got wrong, against the recorded answers.
 //
-// Each folder of tests/cases with a cluster and pods has one test here, named after the folder.
+// Each folder of tests/cases with a cluster and pods has one test here, named after the folder;
+// those with configurations have theirs in config_cases_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -37,6 +38,17 @@ struct Expected {
   std::map<std::string, std::string> verdicts;               // node → feasible, or CODE by PLUGIN
   std::map<std::string, std::map<std::string, int>> scores;  // node → plugin → weighted score
   bool has_scores = false;                                   // else they weren't recorded
+};
+
+// What was recorded of a node: resource → what its pods take; cpu and memory for scoring.
+struct Charge {
+  std::map<std::string, std::string> requested;
+  std::map<std::string, std::string> for_scoring;
+};
+
+struct Recorded {
+  std::map<std::string, Expected> pods;
+  std::map<std::string, Charge> nodes;
 };
 
 std::string_view Trim(std::string_view text) {
@@ -101,10 +113,41 @@ void ParseLine(std::string_view line, Expected& out) {
   EXPECT_TRUE(out.verdicts.emplace(node, answer).second) << node << " is there twice";
 }
 
-// The blocks behind "Measured" headings, by pod. A later heading (of a later release of the
-// reference) replaces what it names again.
-std::map<std::string, Expected> ParseExpected(const std::string& markdown) {
-  std::map<std::string, Expected> out;
+// "node n1: charged cpu=500m mem=1024 scalar=map[a.b/c:1 d:2]; for scoring cpu=500m mem=1024".
+void ParseNode(std::string_view line, Recorded& out) {
+  const auto colon = line.find(": charged ");
+  const auto semicolon = line.find("; for scoring ");
+  ASSERT_TRUE(colon != std::string_view::npos && semicolon != std::string_view::npos)
+      << "unknown form of line: " << line;
+  Charge charge;
+  std::string_view amounts = line.substr(colon + 10, semicolon - colon - 10);
+  if (const auto map = amounts.find("scalar=map["); map != std::string_view::npos) {
+    for (const std::string& word :
+         Words(amounts.substr(map + 11, amounts.find(']') - map - 11), ' ')) {
+      const auto at = word.rfind(':');
+      ASSERT_NE(at, std::string::npos) << "unknown form of line: " << line;
+      charge.requested[word.substr(0, at)] = word.substr(at + 1);
+    }
+    amounts = amounts.substr(0, map);
+  }
+  const auto name = [](const std::string& resource) {
+    return resource == "mem" ? "memory" : resource;
+  };
+  for (const std::string& word : Words(amounts, ' ')) {
+    const auto [resource, amount] = KeyAndValue(word);
+    charge.requested[name(resource)] = amount;
+  }
+  for (const std::string& word : Words(line.substr(semicolon + 14), ' ')) {
+    const auto [resource, amount] = KeyAndValue(word);
+    charge.for_scoring[name(resource)] = amount;
+  }
+  out.nodes[std::string(line.substr(0, colon))] = std::move(charge);
+}
+
+// The blocks behind "Measured" headings, by pod and node. A later heading (of a later release of
+// the reference) replaces what it names again.
+Recorded ParseExpected(const std::string& markdown) {
+  Recorded out;
   bool measured = false;
   bool inside = false;
   Expected* pod = nullptr;
@@ -116,6 +159,8 @@ std::map<std::string, Expected> ParseExpected(const std::string& markdown) {
       pod = nullptr;
     } else if (!inside) {
       measured = line.starts_with("Measured") || (measured && line.empty());
+    } else if (measured && Eat(line, "node ")) {
+      ParseNode(line, out);
     } else if (measured && !text.starts_with(' ')) {
       if (line.empty() || line.back() != ':') {
         ADD_FAILURE() << "unknown form of line: " << text;
@@ -127,7 +172,7 @@ std::map<std::string, Expected> ParseExpected(const std::string& markdown) {
         expected.profile = line.substr(bracket + 10, line.size() - bracket - 11);
         line = line.substr(0, bracket);
       }
-      pod = &(out[std::string(line)] = std::move(expected));
+      pod = &(out.pods[std::string(line)] = std::move(expected));
     } else if (measured && pod != nullptr) {
       ParseLine(line, *pod);
     }
@@ -222,6 +267,31 @@ void CheckPod(const Expected& expected, const std::set<std::string>& plugins, Sc
   if (expected.has_scores) CheckScores(expected, plugins, explanation, snapshot);
 }
 
+// What the pods of a node take, as the columns hold it.
+void CheckNode(const std::string& name, const Charge& charge, const Snapshot& snapshot) {
+  const auto row = snapshot.Find(name);
+  ASSERT_TRUE(row.has_value()) << "no node " << name;
+  Dictionary& dictionary = snapshot.dictionary();
+  const auto units = [&](const std::map<std::string, std::string>& amounts) {
+    std::map<std::string, std::int64_t> out;
+    for (const auto& [resource, text] : amounts) {
+      auto quantity = Quantity::Parse(text);
+      EXPECT_TRUE(quantity.ok()) << text;
+      if (quantity.ok()) out[resource] = *ColumnValue(dictionary.Resource(resource), *quantity);
+    }
+    return out;
+  };
+  std::map<std::string, std::int64_t> requested;
+  for (const auto& [resource, unused] : charge.requested) {
+    requested[resource] = snapshot.Requested(dictionary.Resource(resource))[*row];
+  }
+  EXPECT_EQ(requested, units(charge.requested)) << name;
+  const std::map<std::string, std::int64_t> for_scoring = {
+      {"cpu", snapshot.NonZeroRequestedCpu()[*row]},
+      {"memory", snapshot.NonZeroRequestedMemory()[*row]}};
+  EXPECT_EQ(for_scoring, units(charge.for_scoring)) << name;
+}
+
 // "B07-sidecar-resource-sum" → "B07SidecarResourceSum".
 std::string TestName(const std::string& folder) {
   std::string out;
@@ -231,10 +301,6 @@ std::string TestName(const std::string& folder) {
     upper = c == '-';
   }
   return out;
-}
-
-bool IsClusterCase(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / "pod.yaml");
 }
 
 // Runs the case that the current test is named after.
@@ -255,7 +321,8 @@ void RunCase() {
       testing::TryScheduler(std::filesystem::exists(config) ? config.string() : std::string());
   ASSERT_TRUE(scheduler.ok()) << scheduler.error().message();
 
-  const auto expected = ParseExpected(ReadFile(folder / "expected.md"));
+  const Recorded recorded = ParseExpected(ReadFile(folder / "expected.md"));
+  const auto& expected = recorded.pods;
   const std::set<std::string> plugins = ScoredPlugins(expected);
   const Snapshot& snapshot = cluster->view();
   std::set<std::string> pending;
@@ -270,12 +337,15 @@ void RunCase() {
   for (const auto& [name, unused] : expected) {
     EXPECT_TRUE(pending.contains(name)) << "no pod " << name << " waits";
   }
+  for (const auto& [name, charge] : recorded.nodes) CheckNode(name, charge, snapshot);
   EXPECT_FALSE(pending.empty());
 }
 
 TEST(Case, B04MemoryInMillibytes) { RunCase(); }
 TEST(Case, B07SidecarResourceSum) { RunCase(); }
 TEST(Case, B08LimitsWithoutRequests) { RunCase(); }
+TEST(Case, B10PodLevelOverheadDoubleCount) { RunCase(); }
+TEST(Case, B11ResizeMaxBeforeSum) { RunCase(); }
 TEST(Case, B13TerminalAndTerminatingPods) { RunCase(); }
 TEST(Case, B14PodSlots) { RunCase(); }
 TEST(Case, B16HeterogeneousGpuScore) { RunCase(); }
@@ -289,29 +359,33 @@ TEST(Case, B29SelectorDoesNotMatchSelf) { RunCase(); }
 TEST(Case, B32NodeAffinityOrAnd) { RunCase(); }
 TEST(Case, B34PreferNoScheduleScore) { RunCase(); }
 TEST(Case, B35HostPorts) { RunCase(); }
+TEST(Case, B56KubectlJsonListVgpuNode) { RunCase(); }
 
 TEST(Cases, EachFolderHasATest) {
-  std::set<std::string> tests;
+  std::set<std::string> numbers;  // "B07"
   const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();
   for (int s = 0; s < all.total_test_suite_count(); ++s) {
     const ::testing::TestSuite& suite = *all.GetTestSuite(s);
     if (std::string_view(suite.name()) != "Case") continue;
-    for (int t = 0; t < suite.total_test_count(); ++t) tests.insert(suite.GetTestInfo(t)->name());
+    for (int t = 0; t < suite.total_test_count(); ++t) {
+      numbers.insert(std::string(suite.GetTestInfo(t)->name()).substr(0, 3));
+    }
   }
   for (const auto& folder : Folders(TestsDir() / "cases", "B")) {
-    if (!IsClusterCase(folder)) continue;
-    EXPECT_TRUE(tests.contains(TestName(folder.filename().string()))) << folder;
+    EXPECT_TRUE(numbers.contains(folder.filename().string().substr(0, 3))) << folder;
   }
 }
 
 // A parser that reads too little would let everything pass.
 TEST(Cases, RecordedAnswersAreReadWhole) {
-  const auto pods = ParseExpected(
+  const Recorded recorded = ParseExpected(
       "# Title\n\nNothing: here\n\n```\nno: answer\n```\n\nMeasured (x):\n\n```\n"
       "a [profile p]:\n    requests cpu=1 memory=500m\n    prefilter narrows to [n1 n2]\n"
       "    n1: feasible\n    n2: Unschedulable by NodePorts\n    n1: score A=3 B=4\n"
       "    preemption: nothing to gain\nb:\n    n1: feasible\n    n1: score none (plugin skipped)\n"
-      "c:\n    n1: feasible\n```\n\nMeasured (y):\n\n```\nc:\n    n2: feasible\n```\n");
+      "c:\n    n1: feasible\nnode n1: charged cpu=500m mem=0 scalar=map[a.b/c:1 d:2]; for scoring "
+      "cpu=600m mem=1\n```\n\nMeasured (y):\n\n```\nc:\n    n2: feasible\n```\n");
+  const auto& pods = recorded.pods;
   ASSERT_EQ(pods.size(), 3u);
   const Expected& a = pods.at("a");
   EXPECT_EQ(a.profile, "p");
@@ -327,6 +401,11 @@ TEST(Cases, RecordedAnswersAreReadWhole) {
   EXPECT_TRUE(b.scores.at("n1").empty());
   EXPECT_EQ(pods.at("c").verdicts, (std::map<std::string, std::string>{{"n2", "feasible"}}));
   EXPECT_FALSE(pods.at("c").has_scores);
+  ASSERT_EQ(recorded.nodes.size(), 1u);
+  const Charge& n1 = recorded.nodes.at("n1");
+  EXPECT_EQ(n1.requested, (std::map<std::string, std::string>{
+                              {"cpu", "500m"}, {"memory", "0"}, {"a.b/c", "1"}, {"d", "2"}}));
+  EXPECT_EQ(n1.for_scoring, (std::map<std::string, std::string>{{"cpu", "600m"}, {"memory", "1"}}));
 }
 
 }  // namespace

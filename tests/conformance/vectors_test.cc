@@ -217,6 +217,7 @@ TEST(Vectors, Fit) { RunVectors("fit-"); }
 TEST(Vectors, Balanced) { RunVectors("balanced"); }
 TEST(Vectors, Ephemeral) { RunVectors("ephemeral"); }
 TEST(Vectors, Sums) { RunVectors("sums"); }
+TEST(Vectors, Resize) { RunVectors("resize"); }
 TEST(Vectors, Spread) { RunVectors("spread-"); }
 TEST(Vectors, Taints) { RunVectors("taints"); }
 TEST(Vectors, NodeAffinity) { RunVectors("nodeaffinity"); }

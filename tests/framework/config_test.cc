@@ -75,9 +75,6 @@ TEST(Config, SaysWhatIsWrongWhereAndWhatIsAllowed) {
                             "weight: -1}]}}}]\n"),
             "profile \"default-scheduler\": score plugin \"NodeAffinity\": weight -1 is not "
             "allowed (allowed: 0 or more)");
-  EXPECT_EQ(Refusal(kHead + "extenders: [{urlPrefix: x, prioritizeVerb: p}]\n"),
-            "f: extenders[0].weight: 0: must have a positive weight applied to it");
-  EXPECT_EQ(Refusal(kHead + "extenders: [{urlPrefix: x, filterVerb: f, weight: 1}]\n"), "");
 }
 
 // What upstream refuses only when it builds the profiles, or reads in unusual ways.
@@ -127,8 +124,6 @@ TEST(Config, FineRules) {
   EXPECT_EQ(profile("plugins: {permit: {enabled: [{name: GangScheduling}]}}"), "");
   EXPECT_EQ(Refusal(kHead + "leaderElection: {leaseDuration: null}\n"),
             "f: leaderElection.leaseDuration: expected a duration like 15s, got null");
-  EXPECT_EQ(Refusal(kHead + "extenders: [{urlPrefix: x, tlsConfig: {certData: '%%%'}}]\n"),
-            "f: extenders[0].tlsConfig.certData: is not base64");
   EXPECT_EQ(
       Refusal(kHead + "profiles: [{schedulerName: a, pluginConfig: [{name: PrioritySort, args: "
                       "{x: 1}}]}, {schedulerName: b}]\n"),
@@ -137,6 +132,145 @@ TEST(Config, FineRules) {
   EXPECT_EQ(Refusal("{apiVersion: kubescheduler.config.k8s.io/v1, kind: "
                     "KubeSchedulerConfiguration}"),
             "");
+}
+
+TEST(Config, ExtendersAreUnderstood) {
+  const Registry registry = InTreeRegistry();
+  auto config = ParseConfig(kHead + R"(
+extenders:
+- urlPrefix: https://extender.example:8443/scheduler
+  filterVerb: filter
+  preemptVerb: preempt
+  prioritizeVerb: prioritize
+  bindVerb: bind
+  weight: 5
+  enableHTTPS: true
+  tlsConfig:
+    serverName: extender.example
+    certFile: /etc/tls/tls.crt
+    keyFile: /etc/tls/tls.key
+    certData: "QUJDRA=="
+    keyData: "QUJD\nREVG"
+    caData: "QUI="
+  httpTimeout: 1m30s
+  nodeCacheCapable: true
+  managedResources:
+  - {name: example.com/foo, ignoredByScheduler: true}
+  - {name: example.com/bar}
+  ignorable: true
+- urlPrefix: http://extender.example
+  httpTimeout: 0s
+  tlsConfig: {insecure: true, caData: ""}
+- {}
+)",
+                            registry);
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  ASSERT_EQ(config->extenders.size(), 3u);
+  const ExtenderConfig& all = config->extenders[0];
+  EXPECT_EQ(all.url_prefix, "https://extender.example:8443/scheduler");
+  EXPECT_EQ(all.filter_verb, "filter");
+  EXPECT_EQ(all.preempt_verb, "preempt");
+  EXPECT_EQ(all.prioritize_verb, "prioritize");
+  EXPECT_EQ(all.bind_verb, "bind");
+  EXPECT_EQ(all.weight, 5);
+  EXPECT_TRUE(all.enable_https);
+  EXPECT_EQ(all.http_timeout_seconds, 90);
+  EXPECT_TRUE(all.node_cache_capable);
+  EXPECT_TRUE(all.ignorable);
+  ASSERT_EQ(all.managed_resources.size(), 2u);
+  EXPECT_EQ(all.managed_resources[0].name, "example.com/foo");
+  EXPECT_TRUE(all.managed_resources[0].ignored_by_scheduler);
+  EXPECT_EQ(all.managed_resources[1].name, "example.com/bar");
+  EXPECT_FALSE(all.managed_resources[1].ignored_by_scheduler);
+  for (const std::size_t i : {1, 2}) {
+    EXPECT_EQ(config->extenders[i].http_timeout_seconds, 5) << "the default";
+    EXPECT_EQ(config->extenders[i].filter_verb, "");
+    EXPECT_FALSE(config->extenders[i].ignorable);
+    EXPECT_TRUE(config->extenders[i].managed_resources.empty());
+  }
+}
+
+TEST(Config, SaysWhatIsWrongWithExtenders) {
+  const auto extenders = [](const std::string& list) {
+    return Refusal(kHead + "extenders: [" + list + "]\n");
+  };
+  EXPECT_EQ(extenders("{prioritizeVerb: p}"),
+            "f: extenders[0].weight: 0: must have a positive weight applied to it");
+  EXPECT_EQ(extenders("{}, {prioritizeVerb: p, weight: -1}"),
+            "f: extenders[1].weight: -1: must have a positive weight applied to it");
+  EXPECT_EQ(extenders("{weight: -1}"), "");
+  EXPECT_EQ(extenders("{bindVerb: b}, {}, {bindVerb: b}"),
+            "f: extenders: only one extender can implement bind");
+  EXPECT_EQ(extenders("{bindVerb: b}, {bindVerb: ''}"), "");
+  EXPECT_EQ(extenders("{filterverb: f}"),
+            "f: unknown field \"extenders[0].filterverb\" (allowed: urlPrefix, filterVerb, "
+            "preemptVerb, prioritizeVerb, weight, bindVerb, enableHTTPS, tlsConfig, httpTimeout, "
+            "nodeCacheCapable, managedResources, ignorable)");
+  EXPECT_EQ(extenders("{filterVerb: 1}"),
+            "f: extenders[0].filterVerb: expected a string, got an integer");
+  EXPECT_EQ(extenders("{weight: a}"), "f: extenders[0].weight: expected an integer, got a string");
+  EXPECT_EQ(extenders("{ignorable: maybe}"),
+            "f: extenders[0].ignorable: expected true or false, got a string");
+  EXPECT_EQ(extenders("{httpTimeout: 5}"),
+            "f: extenders[0].httpTimeout: expected a duration like 15s, got an integer");
+  EXPECT_EQ(extenders("{filterVerb: a, filterVerb: b}"),
+            "f:3: the key \"filterVerb\" is given twice");
+  EXPECT_EQ(extenders("{tlsConfig: {caBundle: x}}"),
+            "f: unknown field \"extenders[0].tlsConfig.caBundle\" (allowed: insecure, serverName, "
+            "certFile, keyFile, caFile, certData, keyData, caData)");
+  for (const std::string bad :
+       {"QUJ", "QUJDR", "QU J", "Q===", "====", "QUI=QUJD", "Q-JD", "%%%"}) {
+    for (const std::string field : {"certData", "keyData", "caData"}) {
+      EXPECT_EQ(extenders("{tlsConfig: {" + field + ": '" + bad + "'}}"),
+                "f: extenders[0].tlsConfig." + field + ": is not base64")
+          << bad;
+    }
+  }
+  EXPECT_EQ(extenders("{tlsConfig: {insecure: true, caFile: ca.crt}}"),
+            "f: extenders[0].tlsConfig.insecure: root certificates (caFile) are not allowed with "
+            "it");
+  EXPECT_EQ(extenders("{tlsConfig: {insecure: true, caData: QUJD}}"),
+            "f: extenders[0].tlsConfig.insecure: root certificates (caData) are not allowed with "
+            "it");
+  for (const std::string name :
+       {"cpu", "memory", "foo", "kubernetes.io/foo", "a.kubernetes.io/foo",
+        "requests.example.com/a", "example.com/", "/foo", "example.com/foo/bar", "Example.com/foo",
+        "example.com/foo bar", ""}) {
+    EXPECT_EQ(extenders("{managedResources: [{name: '" + name + "'}]}"),
+              "f: extenders[0].managedResources[0].name: \"" + name +
+                  "\" is not the name of an extended resource");
+  }
+  EXPECT_EQ(extenders("{managedResources: [{name: a.b/c}, {name: a.b/c}]}"),
+            "f: extenders[0].managedResources[1].name: \"a.b/c\" is there twice");
+  EXPECT_EQ(extenders("{managedResources: [{name: a.b/c}]}, {managedResources: [{name: a.b/c}]}"),
+            "f: extenders[1].managedResources[0].name: \"a.b/c\" is there twice");
+  EXPECT_EQ(extenders("{managedResources: [{name: a.b/c, ignored: true}]}"),
+            "f: unknown field \"extenders[0].managedResources[0].ignored\" (allowed: name, "
+            "ignoredByScheduler)");
+}
+
+// Resources that the scheduler is to ignore need a NodeResourcesFit that ignores them.
+TEST(Config, IgnoredResourcesNeedNodeResourcesFit) {
+  const std::string extenders =
+      "extenders: [{managedResources: [{name: a.b/c, ignoredByScheduler: true}]}]\n";
+  const std::string named = "profiles: [{schedulerName: p}, {schedulerName: q, ";
+  const std::string without = "plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}}]\n";
+  EXPECT_EQ(Refusal(kHead + extenders + named + without),
+            "f: extenders: managed resources with ignoredByScheduler need plugin NodeResourcesFit "
+            "in every profile, but profile \"q\" doesn't enable it");
+  EXPECT_EQ(Refusal(kHead + "extenders: [{managedResources: [{name: a.b/c}]}]\n" + named + without),
+            "");
+  // Arguments will do, and so will any point that enables it.
+  EXPECT_EQ(
+      Refusal(kHead + extenders + named + "pluginConfig: [{name: NodeResourcesFit}], " + without),
+      "");
+  for (const std::string point : {"score", "placementScore"}) {
+    EXPECT_EQ(Refusal(kHead + extenders + named + "plugins: {" + point +
+                      ": {enabled: [{name: NodeResourcesFit}]}, multiPoint: {disabled: [{name: "
+                      "NodeResourcesFit}]}}}]\n"),
+              "")
+        << point;
+  }
 }
 
 TEST(Config, WeightsAndOrder) {

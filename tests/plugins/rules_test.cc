@@ -92,6 +92,33 @@ TEST(Rules, ATermThatCannotBeParsedMatchesNothing) {
   EXPECT_NE(status.message().find("\"abc\" is not an integer"), std::string::npos);
 }
 
+// What an extender manages and the scheduler is to ignore takes the place of the ignored resources
+// of NodeResourcesFit (scheduler.go, buildExtenders); a group that it ignores stays.
+TEST(Rules, ResourcesOfExtendersAreIgnored) {
+  const std::string cluster = NodeYaml("n1") +
+                              "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: "
+                              "{containers: [{name: c, image: i, "
+                              "resources: {requests: {RESOURCES}}}]}\n";
+  const auto feasible = [&](const std::string& resources, const std::string& config) {
+    std::string text = cluster;
+    text.replace(text.find("RESOURCES"), 9, resources);
+    return Feasible(text, kHead + config) == Names{"n1"};
+  };
+  const std::string extenders =
+      "extenders:\n- managedResources: [{name: a.b/c, ignoredByScheduler: true}, {name: a.b/d}]\n"
+      "- managedResources: [{name: e.f/g, ignoredByScheduler: true}]\n";
+  EXPECT_FALSE(feasible("a.b/c: 1", ""));
+  EXPECT_TRUE(feasible("a.b/c: 1", extenders));
+  EXPECT_TRUE(feasible("a.b/c: 1, e.f/g: 2", extenders));
+  EXPECT_FALSE(feasible("a.b/d: 1", extenders)) << "managed, but not ignored";
+  const std::string args =
+      "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: [x.y/z], "
+      "ignoredResourceGroups: [group.example]}}]}]\n";
+  EXPECT_TRUE(feasible("x.y/z: 1", args));
+  EXPECT_FALSE(feasible("x.y/z: 1", args + extenders));
+  EXPECT_TRUE(feasible("a.b/c: 1, group.example/a: 1", args + extenders));
+}
+
 TEST(Rules, ATaintWithoutEffectKeepsNothingAway) {
   EXPECT_EQ(Feasible(NodeYaml("n1") + "spec: {taints: [{key: a}]}\n" + PodYaml("p")), Names{"n1"});
 }

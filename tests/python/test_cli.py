@@ -52,6 +52,18 @@ def files(tmp_path_factory):
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": {"score": {"disabled": [{"name": "*"}]}}}],
     })  # fmt: skip
+    write(folder / "extenders.json", {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [
+            {
+                "urlPrefix": "http://extender.example/",
+                "filterVerb": "filter",
+                "managedResources": [{"name": GPU, "ignoredByScheduler": True}],
+            },
+            {"bindVerb": "bind"},
+        ],
+    })  # fmt: skip
     write(folder / "unknown.json", {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -164,6 +176,19 @@ def test_config(files):
     assert list(tree) == ["default-scheduler"]
     assert tree["default-scheduler"]["Score"] == []
     assert tree["default-scheduler"]["Bind"] == ["DefaultBinder"]
+
+
+def test_extenders_are_not_called(files):
+    line = "extenders, understood but not called: http://extender.example/, (no urlPrefix)"
+    config = files / "extenders.json"
+    assert good("config", config).splitlines()[-2:] == ["", line]
+    tree = json.loads(good("config", config, "-o", "json"))
+    assert list(tree) == ["default-scheduler"]
+    assert set(tree["default-scheduler"]["Bind"]) == {"DefaultBinder"}
+    args = ("place", files / "training.json", "--config", config)
+    good(*args, notes=[line])
+    placed = json.loads(good(*args, "-o", "json"))
+    assert all(node for _, node in placed)
 
 
 def test_config_option(files):

@@ -109,6 +109,33 @@ def test_config_file_errors(tmp_path, text, message):
         assert str(error.value) == message.format(path=path)
 
 
+def test_extenders():
+    extender = {
+        "urlPrefix": "http://extender.example",
+        "filterVerb": "filter",
+        "managedResources": [{"name": GPU, "ignoredByScheduler": True}],
+    }
+    config = {**CONFIG, "profiles": []}
+    assert Scheduler().extenders == []
+    assert "extender" not in repr(Scheduler())
+    assert Scheduler({**config, "extenders": None}).extenders == []
+    scheduler = Scheduler({**config, "extenders": [extender]})
+    assert scheduler.extenders == [extender]
+    scheduler.extenders[0].clear()
+    assert scheduler.extenders == [extender]
+    assert repr(scheduler) == (
+        "<Scheduler with profiles default-scheduler; extenders: 1, not called>"
+    )
+    gpus = cluster(node("n"), pod("p", gpu=1))
+    assert not Scheduler().explain(gpus, "ml/p").status
+    assert scheduler.explain(gpus, "ml/p").status
+    with pytest.raises(schedfw.ConfigError) as error:
+        Scheduler({**config, "extenders": [{"prioritizeVerb": "p"}]})
+    assert str(error.value) == (
+        "<config>: extenders[0].weight: 0: must have a positive weight applied to it"
+    )
+
+
 class Noop:
     name = "Noop"
 

@@ -244,7 +244,8 @@ class Cluster {
     }
     const Placement old = *found;
     Erase(old);
-    return Insert(old.pod);
+    // It names the node if that was deleted in the meantime.
+    return Insert(WithNodeName(old.pod, ""));
   }
 
   /// Confirms an assumed pod: it is bound. Error: it is not assumed.
@@ -602,16 +603,20 @@ class Cluster {
   // Whether the pods that wait for a node of this name would fit into its columns.
   Result<void> CheckOrphans(StringId node) {
     std::vector<std::pair<ResourceId, std::int64_t>> sums;
+    std::int64_t non_zero_cpu = 0, non_zero_memory = 0;
     for (const PodPtr& pod : *state_.orphans_) {
       if (dictionary().Intern(pod->pod->spec.node_name) != node) continue;
+      bool bad = __builtin_add_overflow(non_zero_cpu, pod->non_zero_cpu, &non_zero_cpu);
+      bad |= __builtin_add_overflow(non_zero_memory, pod->non_zero_memory, &non_zero_memory);
       for (const ResourceAmount& request : pod->requests) {
         auto it = std::find_if(sums.begin(), sums.end(),
                                [&](const auto& sum) { return sum.first == request.resource; });
         if (it == sums.end()) it = sums.insert(it, {request.resource, 0});
-        if (__builtin_add_overflow(it->second, request.amount, &it->second)) {
-          return ParseError("Pod " + pod->FullName() +
-                            ": requests on its Node add up to more than 64 bits can hold");
-        }
+        bad |= __builtin_add_overflow(it->second, request.amount, &it->second);
+      }
+      if (bad) {
+        return ParseError("Pod " + pod->FullName() +
+                          ": requests on its Node add up to more than 64 bits can hold");
       }
     }
     return {};

@@ -47,7 +47,13 @@ struct ProfileConfig {
   std::vector<PluginConfig> plugin_config;
 };
 
-/// An extender: understood and validated, never called.
+/// A resource that an extender takes care of.
+struct ExtenderManagedResource {
+  std::string name;
+  bool ignored_by_scheduler = false;  ///< NodeResourcesFit doesn't look at it
+};
+
+/// An extender: understood and validated, never called. An empty verb: it has no such call.
 struct ExtenderConfig {
   std::string url_prefix;
   std::string filter_verb;
@@ -55,8 +61,12 @@ struct ExtenderConfig {
   std::string prioritize_verb;
   std::string bind_verb;
   std::int64_t weight = 0;
+  bool enable_https = false;
+  double http_timeout_seconds = 5;
+  bool node_cache_capable = false;
   bool ignorable = false;
-  std::vector<std::string> managed_resources;
+  /// A pod goes to the extender if it asks for one of these; none: every pod does.
+  std::vector<ExtenderManagedResource> managed_resources;
 };
 
 struct SchedulerConfig {
@@ -74,7 +84,9 @@ struct SchedulerConfig {
 /// Decoding is strict: unknown and duplicate fields are errors at every level. Errors
 /// (ConfigError): the file, the field path, the value, what is allowed; what upstream's validation
 /// refuses (pkg/scheduler/apis/config/validation). Arguments of plugins are checked against
-/// `registry`.
+/// `registry`. Resources that extenders manage and the scheduler is to ignore become the
+/// ignoredResources of NodeResourcesFit in every profile (pkg/scheduler/scheduler.go,
+/// buildExtenders).
 Result<SchedulerConfig> ReadConfig(const std::string& path, const Registry& registry);
 
 /// The same for text in memory; `name` stands for the file in errors.
