@@ -179,7 +179,7 @@ def _cycle(args: argparse.Namespace) -> None:
         ]
         print(json.dumps(rows))
         return
-    _notes(cluster)
+    _notes(cluster, scheduler)
     if not placements:
         print("no pod waits for a node")
         return

@@ -38,6 +38,8 @@ struct Expected {
   std::map<std::string, std::string> verdicts;               // node → feasible, or CODE by PLUGIN
   std::map<std::string, std::map<std::string, int>> scores;  // node → plugin → weighted score
   bool has_scores = false;                                   // else they weren't recorded
+  std::optional<std::string> preemption;  // the nominated node; empty: it doesn't help
+  std::set<std::string> victims;          // none: they weren't recorded
 };
 
 // What was recorded of a node: resource → what its pods take; cpu and memory for scoring.
@@ -84,7 +86,19 @@ bool Eat(std::string_view& text, std::string_view prefix) {
 
 // One line below a pod's name.
 void ParseLine(std::string_view line, Expected& out) {
-  if (Eat(line, "preemption: ")) return;
+  if (Eat(line, "preemption: ")) {
+    if (Eat(line, "nominate ")) {
+      out.preemption = line;
+    } else {
+      EXPECT_TRUE(line == "nothing to gain" || line == "not attempted") << line;
+      out.preemption = "";
+    }
+    return;
+  }
+  if (Eat(line, "victim: ")) {
+    out.victims.emplace(line);
+    return;
+  }
   if (Eat(line, "requests ")) {
     for (const std::string& word : Words(line, ' ')) out.requests.insert(KeyAndValue(word));
     return;
@@ -239,7 +253,7 @@ void CheckPod(const Expected& expected, const std::set<std::string>& plugins, Sc
               const Snapshot& snapshot, const PodPtr& pod) {
   CheckRequests(expected, *pod, snapshot.dictionary());
   EXPECT_EQ(pod->pod->spec.scheduler_name, expected.profile);
-  const Explanation explanation = scheduler.Explain(snapshot, pod);
+  const Explanation explanation = scheduler.Explain(snapshot, pod, {.preempt = true});
   ASSERT_TRUE(explanation.known_profile);
   ASSERT_TRUE(explanation.pre_enqueue.ok()) << explanation.pre_enqueue.message();
   const Diagnosis& diagnosis = explanation.diagnosis;
@@ -265,6 +279,17 @@ void CheckPod(const Expected& expected, const std::set<std::string>& plugins, Sc
   EXPECT_EQ(explanation.feasible, feasible);
   ASSERT_TRUE(explanation.score_status.ok()) << explanation.score_status.message();
   if (expected.has_scores) CheckScores(expected, plugins, explanation, snapshot);
+  if (!expected.preemption) return;
+  ASSERT_TRUE(explanation.preemption.has_value());
+  EXPECT_EQ(explanation.preemption->status.ok(), !expected.preemption->empty());
+  EXPECT_EQ(explanation.preemption->nominated_node, *expected.preemption);
+  std::set<std::string> victims;
+  for (const Victim& victim : explanation.preemption->victims) {
+    victims.insert(victim.pod->pod->metadata.name);
+  }
+  if (!expected.victims.empty() || expected.preemption->empty()) {
+    EXPECT_EQ(victims, expected.victims);
+  }
 }
 
 // What the pods of a node take, as the columns hold it.
@@ -356,9 +381,14 @@ TEST(Case, B25TerminatingPodsAndSkew) { RunCase(); }
 TEST(Case, B26NodeLacksTopologyKey) { RunCase(); }
 TEST(Case, B28MatchLabelKeysAndNamespaces) { RunCase(); }
 TEST(Case, B29SelectorDoesNotMatchSelf) { RunCase(); }
+TEST(Case, B31SelfAffinityFirstPod) { RunCase(); }
 TEST(Case, B32NodeAffinityOrAnd) { RunCase(); }
 TEST(Case, B34PreferNoScheduleScore) { RunCase(); }
 TEST(Case, B35HostPorts) { RunCase(); }
+TEST(Case, B37PreemptionPdbVsPriority) { RunCase(); }
+TEST(Case, B38PreemptionDisruptedPods) { RunCase(); }
+TEST(Case, B40StaleNominationOnUnusableNode) { RunCase(); }
+TEST(Case, B41PreemptionTieBreaks) { RunCase(); }
 TEST(Case, B56KubectlJsonListVgpuNode) { RunCase(); }
 
 TEST(Cases, EachFolderHasATest) {
@@ -382,11 +412,16 @@ TEST(Cases, RecordedAnswersAreReadWhole) {
       "# Title\n\nNothing: here\n\n```\nno: answer\n```\n\nMeasured (x):\n\n```\n"
       "a [profile p]:\n    requests cpu=1 memory=500m\n    prefilter narrows to [n1 n2]\n"
       "    n1: feasible\n    n2: Unschedulable by NodePorts\n    n1: score A=3 B=4\n"
-      "    preemption: nothing to gain\nb:\n    n1: feasible\n    n1: score none (plugin skipped)\n"
+      "    preemption: nothing to gain\nd:\n    preemption: nominate n1\n    victim: x\nb:\n    "
+      "n1: feasible\n    n1: score none (plugin skipped)\n"
       "c:\n    n1: feasible\nnode n1: charged cpu=500m mem=0 scalar=map[a.b/c:1 d:2]; for scoring "
       "cpu=600m mem=1\n```\n\nMeasured (y):\n\n```\nc:\n    n2: feasible\n```\n");
   const auto& pods = recorded.pods;
-  ASSERT_EQ(pods.size(), 3u);
+  ASSERT_EQ(pods.size(), 4u);
+  EXPECT_EQ(pods.at("a").preemption, "");
+  EXPECT_EQ(pods.at("d").preemption, "n1");
+  EXPECT_EQ(pods.at("d").victims, std::set<std::string>{"x"});
+  EXPECT_EQ(pods.at("b").preemption, std::nullopt);
   const Expected& a = pods.at("a");
   EXPECT_EQ(a.profile, "p");
   EXPECT_EQ(a.requests, (std::map<std::string, std::string>{{"cpu", "1"}, {"memory", "500m"}}));

@@ -34,7 +34,7 @@ Answers Explain(Scheduler& scheduler, const Snapshot& snapshot) {
   Answers out;
   for (const PodPtr& pod : snapshot.Pending()) {
     std::string& answer = out[pod->FullName()];
-    answer = ToJson(ToValue(scheduler.Explain(snapshot, pod), snapshot));
+    answer = ToJson(ToValue(scheduler.Explain(snapshot, pod, {.preempt = true}), snapshot));
     const ScheduleResult result = scheduler.Schedule(snapshot, *pod);
     answer += " " + result.node + " " + std::to_string(result.score) + " " +
               std::to_string(result.feasible) + " " + result.status.message();
@@ -74,12 +74,14 @@ void ExpectSame(Scheduler& scheduler, const Cluster& a, const Cluster& b) {
 TEST(RandomClusters, ReachEveryPlugin) {
   const auto scheduler = AllProfiles();
   std::set<std::string> rejecting, scoring, profiles;
-  std::size_t waiting = 0, feasible = 0;
+  std::size_t waiting = 0, feasible = 0, preempting = 0, nominated = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const RandomCluster random(seed);
     const Snapshot& view = random.cluster().view();
     for (const PodPtr& pod : view.Pending()) {
-      const Explanation e = scheduler->Explain(view, pod);
+      const Explanation e = scheduler->Explain(view, pod, {.preempt = true});
+      preempting += e.preemption && e.preemption->status.ok();
+      nominated += !pod->pod->status.nominated_node_name.empty();
       ++waiting;
       feasible += e.feasible.empty() ? 0 : 1;
       profiles.insert(e.profile);
@@ -94,18 +96,21 @@ TEST(RandomClusters, ReachEveryPlugin) {
       }
     }
   }
-  for (const std::string plugin : {"NodeUnschedulable", "TaintToleration", "NodeAffinity",
-                                   "NodePorts", "NodeResourcesFit", "PodTopologySpread"}) {
+  for (const std::string plugin :
+       {"NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
+        "PodTopologySpread", "InterPodAffinity"}) {
     EXPECT_TRUE(rejecting.contains(plugin)) << plugin;
   }
   for (const std::string plugin :
        {"TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread",
-        "NodeResourcesBalancedAllocation", "ImageLocality"}) {
+        "NodeResourcesBalancedAllocation", "ImageLocality", "InterPodAffinity"}) {
     EXPECT_TRUE(scoring.contains(plugin)) << plugin;
   }
   EXPECT_EQ(profiles.size(), 3u);
   EXPECT_GT(feasible, waiting / 3);
   EXPECT_LT(feasible, waiting);
+  EXPECT_GT(preempting, 4u);
+  EXPECT_GT(nominated, 5u);
 }
 
 TEST(Properties, IncrementalAnswersEqualThoseOfARebuiltCluster) {

@@ -60,10 +60,10 @@ TEST(Preemption, TheLeastImportantPodsGo) {
   EXPECT_EQ(cluster.view().generation(), generation);
 }
 
-TEST(Preemption, OfEqualPodsTheFirstToComeStay) {
+TEST(Preemption, OfEqualPodsTheFirstByNameStay) {
   const auto scheduler = MakeScheduler();
   std::string text = NodeYaml("n1", "", "20") + Prio("new", 10, "", "3");
-  for (int i = 10; i < 30; ++i) text += Prio("p" + std::to_string(i), 1, "n1");
+  for (int i = 29; i >= 10; --i) text += Prio("p" + std::to_string(i), 1, "n1");
   const Cluster cluster = Parse(text);
   const PreemptionResult result = scheduler->FindVictims(cluster.view(), *Pod(cluster, "new"));
   EXPECT_EQ(Names(result), (Strings{"p27", "p28", "p29"}));

@@ -268,6 +268,12 @@ std::string RandomObjects::Pod(const std::string& ns, const std::string& name,
   for (int i = 0; i < containers; ++i) {
     spec += (i == 0 ? "" : ", ") + Container("c" + std::to_string(i), false);
   }
+  // Some ask for more room than there is, and for what lower priorities have.
+  const bool urgent = node.empty() && Chance(35);
+  if (urgent) {
+    spec += ", {name: big, image: 'registry.example/app:1', resources: {requests: {cpu: '" +
+            Pick({"5", "6", "7"}) + "'}}}";
+  }
   spec += "]";
   if (Chance(20)) {
     spec += ", initContainers: [" + Container("i0", Chance(50)) + ", " +
@@ -275,15 +281,17 @@ std::string RandomObjects::Pod(const std::string& ns, const std::string& name,
   }
   if (!node.empty()) spec += ", nodeName: " + node;
   spec += ", schedulerName: " + Pick({"default-scheduler", "packing", "shape"});
-  if (Chance(50)) spec += ", affinity: " + Affinity();
+  if (Chance(urgent ? 25 : 50)) spec += ", affinity: " + Affinity();
   if (Chance(15)) spec += ", nodeSelector: {disk: " + Pick({"ssd", "hdd"}) + "}";
-  if (Chance(50)) {
+  if (Chance(urgent ? 25 : 50)) {
     spec += ", topologySpreadConstraints: " + List(2, &RandomObjects::SpreadConstraint);
   }
   if (Chance(50)) spec += ", tolerations: " + List(2, &RandomObjects::Toleration);
   if (Chance(10)) spec += ", overhead: {cpu: 50m, memory: 10Mi}";
   if (Chance(10)) spec += ", resources: {requests: " + Amounts(false) + "}";
-  if (Chance(50)) spec += ", priorityClassName: " + Pick({"low", "high", "never"});
+  if (Chance(urgent ? 90 : 50)) {
+    spec += ", priorityClassName: " + Pick({urgent ? "high" : "low", "high", "never"});
+  }
   if (Chance(5)) spec += ", hostNetwork: true";
   if (Chance(5)) spec += ", volumes: [{name: v, image: {reference: 'registry.example/db:2'}}]";
   if (node.empty() && Chance(3)) spec += ", schedulingGates: [{name: example.com/wait}]";

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,7 @@ inline Result<void> Validate(const DefaultPreemptionArgs& args) {
 /// Nodes are tried in the order of their names, on private copies and in parallel, until enough
 /// candidates are found; the result is that of trying them one by one. Upstream starts at a random
 /// node. Where a pod has no start time, upstream takes the time of the trial; here it counts as
-/// later than any, and among equals the pod that came first is the more important one.
+/// later than any, and among equals the first by namespace and name is the more important one.
 class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
  public:
   static constexpr std::string_view kName = "DefaultPreemption";
@@ -238,7 +239,7 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
         if (Status status = remove(pod); !status.ok()) return AsError(status);
       }
       if (Status status = fits(); !status.ok()) return status;
-      std::stable_sort(lower.begin(), lower.end(), MoreImportant);
+      std::sort(lower.begin(), lower.end(), MoreImportant);
       std::vector<Victim> violating, others;
       SplitByBudget(lower, budgets, cycle.snapshot.dictionary(), violating, others);
       // Those that break a budget are spared first, then the others; the most important of each
@@ -258,9 +259,8 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
                              cycle.snapshot.name(row) + "\"");
       }
       if (!violating.empty() && !others.empty()) {
-        std::stable_sort(
-            out.victims.begin(), out.victims.end(),
-            [](const Victim& a, const Victim& b) { return MoreImportant(a.pod, b.pod); });
+        std::sort(out.victims.begin(), out.victims.end(),
+                  [](const Victim& a, const Victim& b) { return MoreImportant(a.pod, b.pod); });
       }
       return {};
     };
@@ -274,10 +274,13 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
   static std::int64_t StartTime(const PodInfo& pod) {
     return pod.pod->status.start_time_ns.value_or(std::numeric_limits<std::int64_t>::max());
   }
-  // Higher priority, then an earlier start (MoreImportantVictim).
+  // Higher priority, then an earlier start (MoreImportantVictim), then the first by name.
   static bool MoreImportant(const PodPtr& a, const PodPtr& b) {
     if (a->priority != b->priority) return a->priority > b->priority;
-    return StartTime(*a) < StartTime(*b);
+    if (StartTime(*a) != StartTime(*b)) return StartTime(*a) < StartTime(*b);
+    const api::ObjectMeta& x = a->pod->metadata;
+    const api::ObjectMeta& y = b->pod->metadata;
+    return std::tie(x.ns, x.name) < std::tie(y.ns, y.name);
   }
 
   static std::vector<Budget> Budgets(const Cycle& cycle) {
