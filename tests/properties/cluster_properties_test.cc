@@ -29,12 +29,13 @@ std::unique_ptr<Scheduler> AllProfiles(SchedulerOptions options = {}) {
   return MakeScheduler(testing::kRandomProfiles, std::move(options));
 }
 
-// Every status and score of every waiting pod, and what a cycle of it ends with.
+// Every status and score of every waiting pod, whom it would evict, and what a cycle of it ends
+// with.
 Answers Explain(Scheduler& scheduler, const Snapshot& snapshot) {
   Answers out;
   for (const PodPtr& pod : snapshot.Pending()) {
     std::string& answer = out[pod->FullName()];
-    answer = ToJson(ToValue(scheduler.Explain(snapshot, pod), snapshot));
+    answer = ToJson(ToValue(scheduler.Explain(snapshot, pod, {.preempt = true}), snapshot));
     const ScheduleResult result = scheduler.Schedule(snapshot, *pod);
     answer += " " + result.node + " " + std::to_string(result.score) + " " +
               std::to_string(result.feasible) + " " + result.status.message();
@@ -42,7 +43,8 @@ Answers Explain(Scheduler& scheduler, const Snapshot& snapshot) {
   return out;
 }
 
-// Where all waiting pods go, one after another.
+// Where all waiting pods go, one after another; then whom those that are left evict, each on what
+// the ones before it left, and where they go after that.
 std::string Place(Scheduler& scheduler, const Cluster& cluster) {
   Cluster fork = cluster.Fork();
   std::string out;
@@ -74,13 +76,14 @@ void ExpectSame(Scheduler& scheduler, const Cluster& a, const Cluster& b) {
 TEST(RandomClusters, ReachEveryPlugin) {
   const auto scheduler = AllProfiles();
   std::set<std::string> rejecting, scoring, profiles;
-  std::size_t waiting = 0, feasible = 0;
+  std::size_t waiting = 0, feasible = 0, evicting = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const RandomCluster random(seed);
     const Snapshot& view = random.cluster().view();
     for (const PodPtr& pod : view.Pending()) {
-      const Explanation e = scheduler->Explain(view, pod);
+      const Explanation e = scheduler->Explain(view, pod, {.preempt = true});
       ++waiting;
+      evicting += e.preemption && !e.preemption->victims.empty() ? 1 : 0;
       feasible += e.feasible.empty() ? 0 : 1;
       profiles.insert(e.profile);
       if (!e.pre_enqueue.ok() || !e.diagnosis.pre_filter.ok()) continue;
@@ -94,18 +97,20 @@ TEST(RandomClusters, ReachEveryPlugin) {
       }
     }
   }
-  for (const std::string plugin : {"NodeUnschedulable", "TaintToleration", "NodeAffinity",
-                                   "NodePorts", "NodeResourcesFit", "PodTopologySpread"}) {
+  for (const std::string plugin :
+       {"NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
+        "PodTopologySpread", "InterPodAffinity"}) {
     EXPECT_TRUE(rejecting.contains(plugin)) << plugin;
   }
   for (const std::string plugin :
        {"TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread",
-        "NodeResourcesBalancedAllocation", "ImageLocality"}) {
+        "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality"}) {
     EXPECT_TRUE(scoring.contains(plugin)) << plugin;
   }
   EXPECT_EQ(profiles.size(), 3u);
   EXPECT_GT(feasible, waiting / 3);
   EXPECT_LT(feasible, waiting);
+  EXPECT_GT(evicting, 0u);
 }
 
 TEST(Properties, IncrementalAnswersEqualThoseOfARebuiltCluster) {
