@@ -250,6 +250,35 @@ TEST(Normalize, LabelKeysAreMergedIntoSelectors) {
   }
 }
 
+TEST(Normalize, NodesThatAreNotReadyAreToleratedForAWhile) {
+  const auto keys = [](std::vector<Toleration> given) {
+    Pod pod;
+    pod.metadata.name = "p";
+    pod.spec.tolerations = std::move(given);
+    SetDefaults(pod);
+    std::vector<std::string> out;
+    for (const Toleration& t : pod.spec.tolerations) {
+      out.push_back(t.key);
+      if (!t.value.empty()) out.back() += "=" + t.value;
+    }
+    return out;
+  };
+  using Keys = std::vector<std::string>;
+  const std::string not_ready = "node.kubernetes.io/not-ready";
+  const std::string unreachable = "node.kubernetes.io/unreachable";
+  EXPECT_EQ(keys({}), (Keys{not_ready, unreachable}));
+  EXPECT_EQ(keys({{"a", TolerationOperator::kExists, "", TaintEffect::kAny}}),
+            (Keys{"a", not_ready, unreachable}));
+  // Whatever the pod says of a taint itself stays, also when it tolerates less.
+  EXPECT_EQ(keys({{not_ready, TolerationOperator::kEqual, "x", TaintEffect::kNoExecute}}),
+            (Keys{not_ready + "=x", unreachable}));
+  EXPECT_EQ(keys({{unreachable, TolerationOperator::kExists, "", TaintEffect::kAny}}),
+            (Keys{unreachable, not_ready}));
+  EXPECT_EQ(keys({{unreachable, TolerationOperator::kExists, "", TaintEffect::kNoSchedule}}),
+            (Keys{unreachable, not_ready, unreachable}));
+  EXPECT_EQ(keys({{"", TolerationOperator::kExists, "", TaintEffect::kNoExecute}}), (Keys{""}));
+}
+
 TEST(Normalize, AllocatableIsTheCapacityWhereItIsAbsent) {
   ObjectList objects =
       Parse(R"([{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"},"status":{"capacity":)"

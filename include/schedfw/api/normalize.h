@@ -118,14 +118,34 @@ inline void MergeLabelKeys(std::optional<PodAffinity>& affinity, const StringMap
   }
 }
 
+// A pod may stay on a node that is not ready or not reachable for a while: it tolerates both taints
+// unless it says itself what it does (plugin/pkg/admission/defaulttolerationseconds/admission.go).
+inline void AddDefaultTolerations(std::vector<Toleration>& tolerations) {
+  const auto says = [&](const char* key) {
+    return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& t) {
+      return (t.key.empty() || t.key == key) &&
+             (t.effect == TaintEffect::kAny || t.effect == TaintEffect::kNoExecute);
+    });
+  };
+  const char* const not_ready = "node.kubernetes.io/not-ready";
+  const char* const unreachable = "node.kubernetes.io/unreachable";
+  const bool add_not_ready = !says(not_ready), add_unreachable = !says(unreachable);
+  const auto add = [&](const char* key) {
+    tolerations.push_back({key, TolerationOperator::kExists, {}, TaintEffect::kNoExecute});
+  };
+  if (add_not_ready) add(not_ready);
+  if (add_unreachable) add(unreachable);
+}
+
 }  // namespace internal
 
 /// Fills in what the API server fills in when a pod is created; idempotent.
 ///
 /// namespace "default", schedulerName "default-scheduler", a uid, requests from limits, host ports
 /// on the host network, quantities rounded up to thousandths, pod-level requests, matchLabelKeys
-/// and mismatchLabelKeys merged into selectors. Sources: pkg/apis/core/v1/defaults.go,
-/// pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go.
+/// and mismatchLabelKeys merged into selectors, tolerations of nodes that are not ready or not
+/// reachable. Sources: pkg/apis/core/v1/defaults.go, pkg/registry/core/pod/strategy.go,
+/// pkg/api/pod/util.go, plugin/pkg/admission/defaulttolerationseconds.
 inline void SetDefaults(Pod& pod) {
   if (pod.metadata.ns.empty()) pod.metadata.ns = "default";
   if (pod.metadata.uid.empty()) pod.metadata.uid = pod.FullName();
@@ -138,6 +158,7 @@ inline void SetDefaults(Pod& pod) {
     internal::RoundUp(spec.resources->requests);
     internal::RoundUp(spec.resources->limits);
   }
+  internal::AddDefaultTolerations(spec.tolerations);
   internal::CompletePodLevelResources(spec);
   internal::MergeLabelKeys(spec.affinity.pod_affinity, pod.metadata.labels);
   internal::MergeLabelKeys(spec.affinity.pod_anti_affinity, pod.metadata.labels);
