@@ -212,7 +212,7 @@ class InterPodAffinity : public PreFilterPlugin,
     struct Domain {
       StringId key = 0;
       const LabelColumn* column = nullptr;
-      std::vector<std::int64_t> counts;  // by ordinal; that of 0 stays 0
+      Column<std::int64_t> counts;  // by ordinal; that of 0 stays 0; shared until changed
     };
 
     // The place of a key, made of zeros if it is new.
@@ -221,19 +221,20 @@ class InterPodAffinity : public PreFilterPlugin,
         if (domains_[i].key == key) return i;
       }
       const LabelColumn& column = snapshot.Label(key);
-      domains_.push_back({key, &column, std::vector<std::int64_t>(column.OrdinalCount())});
+      domains_.push_back({key, &column, {}});
+      domains_.back().counts.Mutable().resize(column.OrdinalCount());
       return domains_.size() - 1;
     }
     // `pods` of a row count with `weight`; rows without the key count nowhere.
     void Add(std::size_t at, Row row, std::int64_t pods, std::int64_t weight = 1) {
       const std::uint32_t ordinal = domains_[at].column->ordinals[row];
       if (ordinal == 0) return;
-      domains_[at].counts[ordinal] += pods * weight;
+      domains_[at].counts.Mutable()[ordinal] += pods * weight;
       total_ += pods;
     }
     void AddAll(std::size_t at, const Column<std::int32_t>& pods, std::int64_t weight = 1) {
       const std::uint32_t* ordinals = domains_[at].column->ordinals.data();
-      std::int64_t* counts = domains_[at].counts.data();
+      std::int64_t* counts = domains_[at].counts.Mutable().data();
       for (std::size_t row = 0; row < pods.size(); ++row) {
         counts[ordinals[row]] += pods[row] * weight;
         total_ += ordinals[row] == 0 ? 0 : pods[row];

@@ -163,12 +163,13 @@ class PodTopologySpread : public PreFilterPlugin,
           constraint.selector.Matches(PodLabels(cycle), cycle.snapshot.dictionary()) ? 1 : 0;
       fixed->eligible.resize(nodes);
       FilterConstraint& c = out.constraints.emplace_back();
-      c.counts.assign(fixed->column->OrdinalCount(), kNoDomain);
+      std::vector<std::int64_t>& counts = c.counts.Mutable();
+      counts.assign(fixed->column->OrdinalCount(), kNoDomain);
       const Column<std::int32_t> pods = CountPods(cycle, constraint.selector);
       for (Row row = 0; row < nodes; ++row) {
         if (!eligibility.Includes(constraint, row)) continue;
         fixed->eligible[row] = 1;
-        std::int64_t& count = c.counts[fixed->column->ordinals[row]];
+        std::int64_t& count = counts[fixed->column->ordinals[row]];
         count = std::max<std::int64_t>(count, 0) + (pods.size() == 0 ? 0 : pods[row]);
       }
       c.fixed = std::move(fixed);
@@ -196,10 +197,11 @@ class PodTopologySpread : public PreFilterPlugin,
     // skew = matching + self − least, against maxSkew.
     for (const FilterConstraint& c : state->constraints) {
       const std::uint32_t* ordinals = c.fixed->column->ordinals.data() + rows.begin;
+      const std::int64_t* counts = c.counts.data();
       const std::int64_t most = c.fixed->constraint.max_skew - c.fixed->self + c.least;
       for (Row i = 0; i < rows.size(); ++i) {
         const std::uint32_t ordinal = ordinals[i];
-        const std::int64_t count = c.counts[ordinal];
+        const std::int64_t count = counts[ordinal];
         const std::int64_t matching = count == kNoDomain ? 0 : count;
         const std::uint32_t code = ordinal == 0 ? kMissingLabel : matching > most ? kMismatch : 0;
         codes[i] = codes[i] != 0 ? codes[i] : code;
@@ -378,19 +380,20 @@ class PodTopologySpread : public PreFilterPlugin,
   };
   struct FilterConstraint {
     std::shared_ptr<const FixedConstraint> fixed;
-    std::vector<std::int64_t> counts;  // by ordinal; kNoDomain: no node of it takes part
-    std::int64_t least = 0;            // of all domains; with fewer than minDomains 0
+    // By ordinal; kNoDomain: no node of it takes part. Shared until changed.
+    Column<std::int64_t> counts;
+    std::int64_t least = 0;  // of all domains; with fewer than minDomains 0
 
     void FindLeast() {
       std::int64_t domains = 0;
-      for (const std::int64_t count : counts) domains += count != kNoDomain;
+      for (const std::int64_t count : counts.span()) domains += count != kNoDomain;
       enough_domains_ = domains >= fixed->constraint.min_domains;
       least = enough_domains_ ? LeastBut(counts.size()) : 0;
     }
     // Pods of a domain that exists come and go. What preemption tries on one node changes one
     // domain, for which the least of the others is found once.
     void Change(std::uint32_t ordinal, std::int64_t delta) {
-      counts[ordinal] += delta;
+      counts.Mutable()[ordinal] += delta;
       if (!enough_domains_) return;
       if (changed_ == kNone) {
         changed_ = ordinal;
