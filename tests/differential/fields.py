@@ -1,0 +1,174 @@
+"""Measures whether the generator makes clusters in which each field of a pod matters.
+
+Each field is deleted in turn: from all waiting pods, counting those that carry it and whose answer
+changes; and from all running pods, counting the waiting pods whose answer changes.
+"""
+
+import copy
+from collections import defaultdict
+from pathlib import Path
+
+from . import answer, compare, generate
+
+LEAST = 0.05  # the share of answers that must change
+AT_ONCE = 500  # variants that are answered together
+
+# Maps with free keys: deleted as a whole, and those of resources also key by key.
+MAPS = {"labels", "matchLabels", "nodeSelector"}
+RESOURCE_MAPS = {"requests", "limits", "overhead", "allocatedResources"}
+# What objects are found by or need to be objects; nothing of it is a rule of scheduling.
+NOT_RULES = {
+    ("apiVersion",),
+    ("kind",),
+    ("metadata",),
+    ("metadata", "name"),
+    ("metadata", "deletionGracePeriodSeconds"),
+    ("metadata", "finalizers"),
+    ("metadata", "ownerReferences", "[]", "uid"),
+    ("spec",),
+    ("spec", "nodeName"),
+    ("spec", "containers", "[]", "name"),
+    ("spec", "initContainers", "[]", "name"),
+    ("spec", "volumes", "[]", "name"),
+}
+
+
+def resource_class(name):
+    """Names of resources, with those of a class taken together."""
+    if name in ("cpu", "memory", "ephemeral-storage"):
+        return name
+    return "hugepages-…" if name.startswith("hugepages-") else "(other)"
+
+
+def fields_of(value, path=()):
+    """Yields the paths of all fields in a pod; entries of lists are all one `[]`."""
+    if isinstance(value, list):
+        for entry in value:
+            yield from fields_of(entry, (*path, "[]"))
+    if not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        here = (*path, key)
+        yield here
+        if key in RESOURCE_MAPS:
+            yield from ((*here, resource_class(name)) for name in inner)
+        elif key not in MAPS:
+            yield from fields_of(inner, here)
+
+
+def delete(value, path):
+    """Deletes a field from a pod, in all entries of lists."""
+    key, rest = path[0], path[1:]
+    if key == "[]":
+        for entry in value:
+            delete(entry, rest)
+    elif not isinstance(value, dict) or not rest:
+        if isinstance(value, dict):
+            value.pop(key, None)
+    elif key in RESOURCE_MAPS and isinstance(value.get(key), dict):
+        inner = value[key]
+        value[key] = {n: q for n, q in inner.items() if resource_class(n) != rest[0]}
+    elif key in value:
+        delete(value[key], rest)
+
+
+def is_pod(item, waiting):
+    """Says whether an object is a pod that waits, or one that runs."""
+    return item["kind"] == "Pod" and ("nodeName" in item["spec"]) != waiting
+
+
+def variants(case):
+    """Yields (waiting?, field, names of carriers, the case without the field)."""
+    for waiting in (True, False):
+        carriers = defaultdict(set)
+        for item in case["cluster"]["items"]:
+            if is_pod(item, waiting):
+                for path in fields_of(item):
+                    if path not in NOT_RULES:
+                        carriers[path].add(item["metadata"]["name"])
+        for path, names in carriers.items():
+            items = []
+            for item in case["cluster"]["items"]:
+                if is_pod(item, waiting) and item["metadata"]["name"] in names:
+                    item = copy.deepcopy(item)
+                    delete(item, path)
+                items.append(item)
+            yield waiting, path, names, {**case, "cluster": {**case["cluster"], "items": items}}
+
+
+def by_name(mode, value):
+    """The answers by pod name; {} if the case was refused."""
+    if isinstance(value, dict):
+        return {}
+    out = {pod.split("/")[-1]: inner for pod, inner in compare.by_pod(mode, value).items()}
+    for inner in out.values():
+        inner.pop("pod", None)
+    out.pop("", None)
+    return out
+
+
+class Table:
+    """Counts by field."""
+
+    def __init__(self):
+        self.counts = defaultdict(lambda: [0, 0])
+
+    def add(self, waiting, path, names, before, after):
+        """Counts the pods whose answers changed."""
+        asked = [name for name in before if name in names] if waiting else list(before)
+        count = self.counts[waiting, path]
+        count[0] += len(asked)
+        count[1] += sum(before[name] != after.get(name) for name in asked)
+
+    def lines(self):
+        """The table, and how many fields stay below the least share."""
+        out = [f"{'pods':>7} {'changed':>8} {'share':>7}  field"]
+        few = 0
+        for (waiting, path), (pods, changed) in sorted(
+            self.counts.items(), key=lambda entry: (not entry[0][0], entry[0][1])
+        ):
+            if not pods:
+                continue
+            share = changed / pods
+            few += share < LEAST
+            mark = "  <- hardly matters" if share < LEAST else ""
+            who = "" if waiting else "running: "
+            name = ".".join(path).replace(".[]", "[]")
+            out.append(f"{pods:>7} {changed:>8} {share:>7.1%}  {who}{name}{mark}")
+        return out, few
+
+
+def run(options, sides):
+    """Prints the table of fields; returns the exit status."""
+    work = Path(options.work)
+    table = Table()
+    waiting_list = []
+
+    def flush():
+        if not waiting_list:
+            return
+        answer.write_cases((variant for *_, variant in waiting_list), work / "variants")
+        sides.run(options.by, work / "variants", answer.fresh(work / "variant-answers"))
+        for waiting, path, names, before, variant in waiting_list:
+            after = by_name(variant["mode"], answer.read(work / "variant-answers", variant["name"]))
+            table.add(waiting, path, names, before, after)
+        waiting_list.clear()
+
+    cases = list(generate.cases(options.pods, options.seed, options.kinds))
+    answer.write_cases(cases, work / "cases")
+    sides.run(options.by, work / "cases", answer.fresh(work / "answers"))
+    for case in cases:
+        value = answer.read(work / "answers", case["name"])
+        if isinstance(value, dict):  # refused, or a mode that isn't there
+            continue
+        before = by_name(case["mode"], value)
+        for waiting, path, names, variant in variants(case):
+            variant["name"] = f"{case['name']}-{len(waiting_list)}"
+            waiting_list.append((waiting, path, names, before, variant))
+        if len(waiting_list) >= AT_ONCE:
+            flush()
+    flush()
+    lines, few = table.lines()
+    print("\n".join(lines))
+    print(f"fields={len(table.counts)} below {LEAST:.0%}={few}")
+    return 1 if few else 0

@@ -1,0 +1,6 @@
+"""placeholder"""
+
+
+def run(options, sides):
+    """Placeholder."""
+    raise SystemExit("not yet")
