@@ -132,9 +132,16 @@ MEMORIES = [
     "200Mi",
     "4Gi",
 ]
+PLAIN = {
+    "cpu": ["250m", "500m", "1", "2"],
+    "memory": ["256Mi", "1Gi", "2Gi", "3Gi"],
+    "ephemeral-storage": ["1Gi", "4Gi", "10Gi"],
+}
 COUNTS = ["1", "2", "3", "0", "1500m", "4", "0.5", "1n"]
 STORAGES = ["1Gi", "10G", "0", "500Mi", "100m", "5e9", "20Gi"]
-HUGE_PAGES = ["0", "2Mi", "4Mi", "1Gi", "512Mi"]
+HUGE_PAGES = ["0", "2Mi", "4Mi", "4Mi", "6Mi"]
+# The resources that several pods and nodes of a cluster have.
+COMMON = ["nvidia.com/gpu", "example.com/foo", "hugepages-2Mi", "hugepages-1Gi", "foo"]
 
 
 class Draw(random.Random):
@@ -151,6 +158,8 @@ class Draw(random.Random):
 
 def amount(r, resource):
     """Draws a quantity of that resource, often a strange spelling of one."""
+    if resource in PLAIN and r.chance(0.5):
+        return r.choice(PLAIN[resource])
     if resource == "cpu":
         return r.choice(CPUS)
     if resource == "memory":
@@ -182,13 +191,16 @@ def node(r, name, allocatable=None, **spec):
     """Makes a node; big if `allocatable` isn't given."""
     big = {"cpu": "16", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"}
     amounts_there = dict(allocatable or big)
-    return {
+    out = {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": node_labels(r, name)},
         "spec": spec,
         "status": {"capacity": dict(amounts_there), "allocatable": amounts_there},
     }
+    if r.chance(0.3):  # the image of the plain pods
+        out["status"]["images"] = [{"names": ["reg.io/app:v1"], "sizeBytes": 900 * MIB}]
+    return out
 
 
 def pod_labels(r):
@@ -216,12 +228,18 @@ def pod(r, name, node_name=None, namespaces=NAMESPACES):
     }
     if node_name is not None:
         out["spec"]["nodeName"] = node_name
-        out["status"] = {"phase": "Running"}
+        out["status"] = {}
+        if r.chance(0.05):
+            phases = ["Succeeded", "Failed", "Succeeded", "Failed", "Pending", "Running", "Unknown"]
+            out["status"]["phase"] = r.choice(phases)
     return out
 
 
-def terminating(target):
-    """Marks a pod as being deleted."""
+def terminating(target, preempted=False):
+    """Marks a pod as being deleted, maybe because it was preempted."""
+    if preempted:
+        status = {"status": "True", "reason": "PreemptionByScheduler"}
+        target["status"]["conditions"] = [{"type": "DisruptionTarget", **status}]
     target["metadata"].update(
         deletionTimestamp="2026-01-01T00:00:00Z", deletionGracePeriodSeconds=30, finalizers=["x/y"]
     )
@@ -358,7 +376,7 @@ def namespace_selector(r):
 
 def affinity_term(r, of=None):
     """Draws a term of inter-pod affinity with any of its fields."""
-    out = {"topologyKey": r.choice([ZONE, ZONE, HOST, "rack", "rack", "empty", "missing"])}
+    out = {"topologyKey": r.choice([ZONE, ZONE, HOST, HOST, "rack", "rack", "empty", "missing"])}
     if r.chance(0.97):
         out["labelSelector"] = label_selector(r, of)
     draw = r.random()

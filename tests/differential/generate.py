@@ -137,13 +137,16 @@ def give_ports(s, probability=0.6):
         spec = pod["spec"]
         if r.chance(0.3):
             spec["initContainers"] = [draw.container(r, "i0", {})]
-            if r.chance(0.6):
+            if r.chance(0.85):
                 spec["initContainers"][0]["restartPolicy"] = "Always"
         for container in spec["containers"] + spec.get("initContainers", []):
             if r.chance(probability):
                 container["ports"] = draw.ports(r)
-        if r.chance(0.15):
+        if r.chance(0.3):
             spec["hostNetwork"] = True
+            for container in spec["containers"] + spec.get("initContainers", []):
+                if r.chance(0.6):
+                    container["ports"] = [{"containerPort": r.choice([80, 81, 53])}]
 
 
 def give_images(s):
@@ -197,7 +200,7 @@ def give_resources(s, strange=0.5):
     """Gives pods all that sums of requests are made of."""
     r = s.r
     names = ["cpu", "memory", "ephemeral-storage"]
-    more = r.some(RESOURCES, 1, 4)
+    more = [r.choice(draw.COMMON), *r.some(RESOURCES, 0, 2)]
     for pod in s.pods:
         spec = pod["spec"]
         for i in range(r.choice([0, 0, 1])):
@@ -216,19 +219,21 @@ def give_resources(s, strange=0.5):
             if r.chance(0.35):
                 resources["limits"] = draw.amounts(r, known)
         if r.chance(0.2):
-            spec["overhead"] = draw.amounts(r, ["cpu", "memory", "ephemeral-storage", *more], 1)
+            spec["overhead"] = draw.amounts(r, [*names, *more], 1)
         if r.chance(0.25):
             level = spec["resources"] = {}
             own = ["cpu", "memory", "hugepages-2Mi", "hugepages-1Gi"]
-            if r.chance(0.8):
+            if r.chance(0.6):
                 level["requests"] = draw.amounts(r, own, 1)
-            if r.chance(0.4) or not level:
+            if r.chance(0.6) or not level:
                 level["limits"] = draw.amounts(r, own, 1)
     for node in s.nodes:
         allocatable = node["status"]["allocatable"]
         for name in more:
-            if r.chance(0.7):
-                allocatable[name] = r.choice(["0", "1", "2", "5", "1Gi", "100", "3500m"])
+            if r.chance(0.85):
+                some = ["0", "1", "2", "4", "5", "1Gi", "3500m"]
+                pages = ["0", "4Mi", "6Mi", "10Mi", "1Gi"]
+                allocatable[name] = r.choice(pages if name.startswith("hugepages-") else some)
 
 
 def scarce(r):
@@ -301,13 +306,11 @@ def resources(r):
 
 def resize(r):
     """Running pods that are being resized in place."""
-    s = Scene(r, (3, 8)).build((1, 2), allocatable=lambda: scarce(r))
+    s = Scene(r, (2, 5)).build((1, 2), allocatable=lambda: scarce(r))
     give_resources(s, 0.2)
     for pod in s.running:
         if r.chance(0.8):
             draw.resource_status(r, pod)
-        if r.chance(0.1):
-            pod["status"]["phase"] = r.choice(["Succeeded", "Failed", "Pending", "Unknown"])
     return s
 
 
@@ -399,7 +402,7 @@ def node_name(r):
 
 def host_ports(r):
     """Host ports with addresses and protocols."""
-    s = Scene(r, (5, 12)).build((0, 2))
+    s = Scene(r, (4, 9)).build((1, 3))
     give_ports(s)
     return s
 
@@ -415,7 +418,7 @@ def spread(r):
     """Topology spread with all its fields."""
     s = Scene(r, (5, 12), ["ml", "ml", "default"]).build((1, 4))
     give_spread(s, r.choice([0.2, 0.5, 0.9]))
-    if r.chance(0.5):
+    if r.chance(0.7):
         give_taints(s, 0.4)
     if r.chance(0.5):
         give_node_affinity(s, 0.3)
@@ -446,14 +449,14 @@ def spread_tight(r):
         if r.chance(0.3):
             constraint["labelSelector"] = {"matchExpressions": [draw.pod_expression(r)]}
         if constraint["whenUnsatisfiable"] == "DoNotSchedule" and r.chance(0.4):
-            constraint["minDomains"] = r.randint(2, 5)
+            constraint["minDomains"] = r.randint(3, 5)
         if r.chance(0.3):
             constraint["matchLabelKeys"] = ["rev"]
         if r.chance(0.4):
-            constraint["nodeAffinityPolicy"] = r.choice(["Ignore", "Ignore", "Honor"])
+            constraint["nodeAffinityPolicy"] = r.choice(["Ignore", "Ignore", "Ignore", "Honor"])
             pod["spec"]["nodeSelector"] = {"disk": "ssd"}
         if r.chance(0.5):
-            constraint["nodeTaintsPolicy"] = r.choice(["Honor", "Honor", "Ignore"])
+            constraint["nodeTaintsPolicy"] = r.choice(["Honor", "Honor", "Honor", "Ignore"])
         pod["spec"]["topologySpreadConstraints"] = [constraint]
         if r.chance(0.2):
             pod["spec"]["tolerations"] = [{"operator": "Exists"}]
@@ -500,15 +503,15 @@ def pod_affinity(r):
 
 def pod_affinity_tight(r):
     """One rule a pod, among pods that it hits."""
-    s = Scene(r, (5, 10), ["ml", "ml", "prod", "bare"]).build((0, 2))
+    s = Scene(r, (5, 8), ["ml", "ml", "prod", "bare"]).build((0, 2))
     for i, node in enumerate(s.nodes):
         node["metadata"]["labels"].update({ZONE: f"z{i % 3}", "rack": f"r{i % 2}"})
     for pod in s.pods:
         pod["metadata"]["labels"] = {"app": r.choice(["web", "db"]), "rev": r.choice(["1", "2"])}
-        if "nodeName" in pod["spec"] and r.chance(0.6):
+        if "nodeName" in pod["spec"] and r.chance(0.3):
             continue
         term = {
-            "topologyKey": r.choice([ZONE, "rack", HOST]),
+            "topologyKey": r.choice([ZONE, "rack", HOST, HOST]),
             "labelSelector": r.choice(
                 [
                     {"matchLabels": {"app": r.choice(["web", "db"])}},
@@ -667,7 +670,7 @@ def nominate(s, probability):
     for pod in s.waiting:
         if s.r.chance(probability):
             node = s.r.choice([*s.names, s.r.choice([*s.names, "ghost"])])
-            pod["status"] = {"phase": "Pending", "nominatedNodeName": node}
+            pod["status"] = {"nominatedNodeName": node}
 
 
 def nominated(r):
@@ -747,6 +750,12 @@ def preempt(r):
         spec["priority"] = r.choice([1, 5, 10, 100, 1000, 1000])
         if r.chance(0.12):
             spec["preemptionPolicy"] = r.choice(["Never", "Never", "PreemptLowerPriority"])
+    if r.chance(0.3):
+        s.others.extend(priority_classes(r))
+        for pod in s.pods:
+            known = ["low", "below"] if "nodeName" in pod["spec"] else ["high", "low", "never"]
+            pod["spec"].pop("priority", None)
+            pod["spec"]["priorityClassName"] = r.choice(known)
     for i in range(r.randint(0, 4)):
         s.others.append(disruption_budget(s, f"pdb{i}"))
     args = {}
@@ -808,7 +817,7 @@ def preempt_nominated(r):
     nominate(s, 0.4)
     for pod in s.running:
         if r.chance(0.2):
-            draw.terminating(pod)
+            draw.terminating(pod, preempted=r.chance(0.7))
     return s
 
 
