@@ -31,7 +31,7 @@ def main():
     )
     options = parser.parse_args()
     sides = answer.Sides(options.oracle, options.answers)
-    tasks = {"compare": run.run, "fields": fields.run, "mutate": mutate.run}
+    tasks = {"compare": run.run, "fields": fields.run, "mutate": mutate.main}
     sys.exit(tasks[options.task](options, sides))
 
 

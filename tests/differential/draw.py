@@ -345,7 +345,7 @@ def spread_constraint(r, of=None, hard=0.5):
             out["matchLabelKeys"] = r.some(["rev", "tier", "missing"], 1, 2)
     if out["whenUnsatisfiable"] == "DoNotSchedule" and r.chance(0.35):
         out["minDomains"] = r.choice([1, 2, 3, 4, 5, 2147483647])
-    if r.chance(0.4):
+    if r.chance(0.5):
         out["nodeAffinityPolicy"] = r.choice(["Honor", "Ignore", "Ignore"])
     if r.chance(0.4):
         out["nodeTaintsPolicy"] = r.choice(["Honor", "Honor", "Ignore"])

@@ -30,6 +30,7 @@ NOT_RULES = {
     ("spec", "containers", "[]", "name"),
     ("spec", "initContainers", "[]", "name"),
     ("spec", "volumes", "[]", "name"),
+    ("status", "conditions", "[]", "status"),
 }
 # What a running pod carries and no plugin reads: it must change nothing.
 NOT_READ = (

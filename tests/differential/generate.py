@@ -265,7 +265,7 @@ def scoring_strategy(r):
     """Draws a scoring strategy of NodeResourcesFit."""
     kind = r.choice(["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"])
     out = {"type": kind}
-    known = ["cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo"]
+    known = ["memory", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo"]
     known += ["foo", "hugepages-2Mi", "pods", "kubernetes.io/x", "requests.foo"]
     if r.chance(0.9):
         out["resources"] = []
@@ -276,7 +276,9 @@ def scoring_strategy(r):
         points = sorted(r.sample(range(101), r.choice([1, 2, 3, 5])))
         if r.chance(0.5):
             points = sorted({*points[:-1], 100})
-        shape = [{"utilization": p, "score": r.randint(0, 10)} for p in points]
+        shape = [
+            {"utilization": p, "score": r.choice([0, 0, 10, r.randint(0, 10)])} for p in points
+        ]
         out["requestedToCapacityRatio"] = {"shape": shape}
     return out
 
@@ -320,14 +322,15 @@ def strategies(r):
     args = {}
     if r.chance(0.9):
         args["NodeResourcesFit"] = {"scoringStrategy": scoring_strategy(r)}
-    known = ["example.com/foo", "foo", "nvidia.com/gpu", "cpu", "hugepages-2Mi", "kubernetes.io/x"]
-    if r.chance(0.4):
+    if r.chance(0.5):
+        known = ["example.com/foo", "nvidia.com/gpu", "foo", "hugepages-2Mi", "cpu"]
         args.setdefault("NodeResourcesFit", {})["ignoredResources"] = r.some(known, 1, 3)
     if r.chance(0.3):
         groups = r.some(["nvidia.com", "example.com", "kubernetes.io", "foo"], 1, 2)
         args.setdefault("NodeResourcesFit", {})["ignoredResourceGroups"] = groups
-    if r.chance(0.6):
-        scored = r.some(["memory", "ephemeral-storage", "pods", *known], 0, 4)
+    if r.chance(0.7):
+        known = ["cpu", "memory", "ephemeral-storage", *draw.COMMON, "pods"]
+        scored = ["cpu", "memory", "ephemeral-storage"] if r.chance(0.4) else r.some(known, 0, 5)
         args["NodeResourcesBalancedAllocation"] = {
             "resources": [{"name": n, "weight": 1} for n in scored]
         }
@@ -420,8 +423,8 @@ def spread(r):
     give_spread(s, r.choice([0.2, 0.5, 0.9]))
     if r.chance(0.7):
         give_taints(s, 0.4)
-    if r.chance(0.5):
-        give_node_affinity(s, 0.3)
+    if r.chance(0.7):
+        give_node_affinity(s, 0.5)
     return s
 
 
