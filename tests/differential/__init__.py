@@ -1,0 +1,1 @@
+"""The differential test: random clusters, answered by schedfw and by the real kube-scheduler."""
