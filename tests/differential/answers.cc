@@ -37,13 +37,31 @@ std::string ReadMode(const fs::path& folder) {
   return mode;
 }
 
-Value Explain(Scheduler& scheduler, const Cluster& cluster, const api::ObjectList& objects) {
-  const Snapshot& snapshot = cluster.view();
+// The waiting pods that are scheduled, in the order of the file.
+std::vector<PodPtr> Waiting(const Cluster& cluster) {
+  std::vector<PodPtr> out = cluster.view().Pending();
+  std::erase_if(out, [](const PodPtr& pod) { return pod->terminating; });
+  return out;
+}
+
+Value Explain(Scheduler& scheduler, const Cluster& cluster, bool preempt) {
   Value::List out;
-  for (const api::Pod& pod : objects.pods) {
-    const PodPtr found = snapshot.FindPod(pod.metadata.ns, pod.metadata.name);
-    if (found == nullptr || found->plan == nullptr || found->terminating) continue;
-    out.push_back(ToValue(scheduler.Explain(snapshot, found), snapshot));
+  for (const PodPtr& pod : Waiting(cluster)) {
+    const Explanation explanation = scheduler.Explain(cluster.view(), pod, {.preempt = preempt});
+    out.push_back(ToValue(explanation, cluster.view(), /*scores=*/!preempt));
+  }
+  return Value(std::move(out));
+}
+
+// How many nodes a cycle looks at, sampling as configured; nothing is placed.
+Value Cycles(Scheduler& scheduler, const Cluster& cluster) {
+  Value::List out;
+  for (const PodPtr& pod : Waiting(cluster)) {
+    const ScheduleResult result = scheduler.Schedule(cluster.view(), *pod);
+    Value entry = Only("pod", pod->FullName());
+    entry.Set("evaluated", std::int64_t{result.evaluated});
+    entry.Set("feasible", std::int64_t{result.feasible});
+    out.push_back(std::move(entry));
   }
   return Value(std::move(out));
 }
@@ -56,7 +74,7 @@ Value Profiles(const Scheduler& scheduler) {
   return out;
 }
 
-// The answer to one case, {"error": message} for what is refused, or {"unsupported": mode}.
+// The answer to one case, or {"error": message} for what is refused.
 Value Answer(const fs::path& folder) {
   const std::string mode = ReadMode(folder);
   const Registry registry = InTreeRegistry();
@@ -66,7 +84,9 @@ Value Answer(const fs::path& folder) {
     if (!read) return Only("error", read.error().message());
     config = *std::move(read);
   }
-  auto scheduler = Scheduler::Create(config, registry);
+  SchedulerOptions options;
+  if (mode == "cycle") options.nodes_to_score = NodesToScore::kConfigured;
+  auto scheduler = Scheduler::Create(config, registry, options);
   if (!scheduler) return Only("error", scheduler.error().message());
   if (mode == "config") return Profiles(**scheduler);
 
@@ -75,9 +95,11 @@ Value Answer(const fs::path& folder) {
   if (auto done = api::Normalize(*objects); !done) return Only("error", done.error().message());
   auto cluster = Cluster::FromObjects(*objects);
   if (!cluster) return Only("error", cluster.error().message());
-  if (mode == "explain") return Explain(**scheduler, *cluster, *objects);
+  if (mode == "explain") return Explain(**scheduler, *cluster, /*preempt=*/false);
+  if (mode == "preempt") return Explain(**scheduler, *cluster, /*preempt=*/true);
+  if (mode == "cycle") return Cycles(**scheduler, *cluster);
   if (mode == "place") return ToValue((*scheduler)->Place(*cluster));
-  return Only("unsupported", mode);
+  return Only("error", "there is no mode " + mode);
 }
 
 // Reads "I/N".
