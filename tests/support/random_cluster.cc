@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
@@ -228,11 +229,18 @@ std::string RandomObjects::Container(const std::string& name, bool sidecar) {
 // Resizes and nominations.
 std::string RandomObjects::Status(const std::string& node, int containers) {
   std::string out = "phase: " + std::string(node.empty() ? "Pending" : "Running");
+  // Each pod has a start of its own, also one that waits: which of equally important pods on a node
+  // is evicted depends on their order there.
+  char start[40];
+  std::snprintf(start, sizeof start, ", startTime: '2026-01-0%dT%02d:%02d:%02dZ'",
+                static_cast<int>(1 + random_.Below(9)), pods_ / 3600 % 24, pods_ / 60 % 60,
+                pods_ % 60);
+  ++pods_;
+  out += start;
   if (node.empty()) {
     if (Chance(20)) out += ", nominatedNodeName: " + NodeName();
     return "{" + out + "}";
   }
-  out += ", startTime: '2026-01-0" + std::to_string(1 + random_.Below(9)) + "T00:00:00Z'";
   if (Chance(10)) {
     out += ", conditions: [{type: PodResizePending, status: 'True', reason: " +
            Pick({"Infeasible", "Deferred"}) + "}]";
@@ -264,15 +272,14 @@ std::string RandomObjects::Pod(const std::string& ns, const std::string& name,
         "controller: true}]";
   }
   const int containers = 1 + static_cast<int>(random_.Below(2));
+  // Some that wait are nearly as large as a node and important, so that others must make room.
+  const bool urgent = node.empty() && Chance(20);
   std::string spec = "containers: [";
+  if (urgent) {
+    spec += "{name: large, image: 'registry.example/app:1', resources: {requests: {cpu: '7'}}}, ";
+  }
   for (int i = 0; i < containers; ++i) {
     spec += (i == 0 ? "" : ", ") + Container("c" + std::to_string(i), false);
-  }
-  // Some ask for more room than there is, and for what lower priorities have.
-  const bool urgent = node.empty() && Chance(35);
-  if (urgent) {
-    spec += ", {name: big, image: 'registry.example/app:1', resources: {requests: {cpu: '" +
-            Pick({"5", "6", "7"}) + "'}}}";
   }
   spec += "]";
   if (Chance(20)) {
@@ -281,16 +288,18 @@ std::string RandomObjects::Pod(const std::string& ns, const std::string& name,
   }
   if (!node.empty()) spec += ", nodeName: " + node;
   spec += ", schedulerName: " + Pick({"default-scheduler", "packing", "shape"});
-  if (Chance(urgent ? 25 : 50)) spec += ", affinity: " + Affinity();
+  if (Chance(50)) spec += ", affinity: " + Affinity();
   if (Chance(15)) spec += ", nodeSelector: {disk: " + Pick({"ssd", "hdd"}) + "}";
-  if (Chance(urgent ? 25 : 50)) {
+  if (Chance(50)) {
     spec += ", topologySpreadConstraints: " + List(2, &RandomObjects::SpreadConstraint);
   }
   if (Chance(50)) spec += ", tolerations: " + List(2, &RandomObjects::Toleration);
   if (Chance(10)) spec += ", overhead: {cpu: 50m, memory: 10Mi}";
   if (Chance(10)) spec += ", resources: {requests: " + Amounts(false) + "}";
-  if (Chance(urgent ? 90 : 50)) {
-    spec += ", priorityClassName: " + Pick({urgent ? "high" : "low", "high", "never"});
+  if (urgent) {
+    spec += ", priorityClassName: high";
+  } else if (Chance(50)) {
+    spec += ", priorityClassName: " + Pick({"low", "high", "never"});
   }
   if (Chance(5)) spec += ", hostNetwork: true";
   if (Chance(5)) spec += ", volumes: [{name: v, image: {reference: 'registry.example/db:2'}}]";

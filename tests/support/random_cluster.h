@@ -57,6 +57,7 @@ class RandomObjects {
   std::string List(int most, std::string (RandomObjects::*make)());
 
   Random random_;
+  int pods_ = 0;  // how many were made
 };
 
 /// What a test knows of a cluster that events change: enough to build the same one from nothing.
