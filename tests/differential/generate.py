@@ -261,9 +261,9 @@ def priority_classes(r):
     return [{**head, "metadata": {"name": n}, "value": v, **f} for n, v, f in out]
 
 
-def scoring_strategy(r):
+def scoring_strategy(r, kind=None):
     """Draws a scoring strategy of NodeResourcesFit."""
-    kind = r.choice(["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"])
+    kind = kind or r.choice(["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"])
     out = {"type": kind}
     known = ["memory", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo"]
     known += ["foo", "hugepages-2Mi", "pods", "kubernetes.io/x", "requests.foo"]
@@ -335,6 +335,20 @@ def strategies(r):
             "resources": [{"name": n, "weight": 1} for n in scored]
         }
     s.config = with_args(**args)
+    return s
+
+
+def shapes(r):
+    """RequestedToCapacityRatio, with nodes in use to different degrees."""
+    s = Scene(r, (5, 10)).build((0, 3), allocatable=lambda: full_node(r))
+    for pod in s.pods:
+        for container in pod["spec"]["containers"]:
+            needs = draw.amounts(r, ["cpu", "memory", "nvidia.com/gpu"], 1)
+            container["resources"] = {"requests": needs}
+    strategy = scoring_strategy(r, "RequestedToCapacityRatio")
+    weights = [{"name": n, "weight": r.choice([1, 2, 3, 100])} for n in ("memory", "cpu")]
+    strategy["resources"] = weights + strategy.get("resources", [])
+    s.config = with_args(NodeResourcesFit={"scoringStrategy": strategy})
     return s
 
 
@@ -425,6 +439,11 @@ def spread(r):
         give_taints(s, 0.4)
     if r.chance(0.7):
         give_node_affinity(s, 0.5)
+    for pod in s.waiting:
+        constraints = pod["spec"].get("topologySpreadConstraints", [])
+        if len(constraints) > 1 and r.chance(0.5):
+            for constraint, policy in zip(constraints, ["Ignore", "Honor"], strict=False):
+                constraint["nodeAffinityPolicy"] = policy
     return s
 
 
@@ -884,7 +903,8 @@ KINDS = {
     default: 2,
     resources: 8,
     resize: 4,
-    strategies: 6,
+    strategies: 7,
+    shapes: 4,
     extremes: 4,
     taints: 5,
     node_affinity: 5,
