@@ -311,6 +311,8 @@ def resize(r):
     s = Scene(r, (2, 5)).build((1, 2), allocatable=lambda: scarce(r))
     give_resources(s, 0.2)
     for pod in s.running:
+        if r.chance(0.4):
+            pod["spec"]["resources"] = {"requests": draw.amounts(r, ["cpu", "memory"], 1)}
         if r.chance(0.8):
             draw.resource_status(r, pod)
     return s
@@ -439,11 +441,6 @@ def spread(r):
         give_taints(s, 0.4)
     if r.chance(0.7):
         give_node_affinity(s, 0.5)
-    for pod in s.waiting:
-        constraints = pod["spec"].get("topologySpreadConstraints", [])
-        if len(constraints) > 1 and r.chance(0.5):
-            for constraint, policy in zip(constraints, ["Ignore", "Honor"], strict=False):
-                constraint["nodeAffinityPolicy"] = policy
     return s
 
 
@@ -480,6 +477,13 @@ def spread_tight(r):
         if r.chance(0.5):
             constraint["nodeTaintsPolicy"] = r.choice(["Honor", "Honor", "Honor", "Ignore"])
         pod["spec"]["topologySpreadConstraints"] = [constraint]
+        if r.chance(0.3):  # two constraints at once, of which one looks at fewer nodes
+            other = {**constraint, "topologyKey": r.choice([ZONE, "rack", HOST])}
+            for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+                constraint[policy], other[policy] = r.sample(["Honor", "Ignore"], 2)
+            pod["spec"]["nodeSelector"] = {"disk": "ssd"}
+            if other["topologyKey"] != constraint["topologyKey"]:
+                pod["spec"]["topologySpreadConstraints"].append(other)
         if r.chance(0.2):
             pod["spec"]["tolerations"] = [{"operator": "Exists"}]
     for pod in s.running:
@@ -902,7 +906,7 @@ def sampled(r):
 KINDS = {
     default: 2,
     resources: 8,
-    resize: 4,
+    resize: 5,
     strategies: 7,
     shapes: 4,
     extremes: 4,
