@@ -512,7 +512,8 @@ def resource_status(r, target):
     def of(parent):
         out = {"name": parent["name"]}
         if r.chance(0.6):
-            out["allocatedResources"] = amounts(r, ["cpu", "memory", "nvidia.com/gpu"], 1)
+            known = {"cpu", "memory", *parent["resources"].get("requests", ())}
+            out["allocatedResources"] = amounts(r, sorted(known), 1)
         if r.chance(0.6):
             out["resources"] = {"requests": amounts(r, ["cpu", "memory"], 1)}
         return out

@@ -261,9 +261,9 @@ def priority_classes(r):
     return [{**head, "metadata": {"name": n}, "value": v, **f} for n, v, f in out]
 
 
-def scoring_strategy(r):
+def scoring_strategy(r, kind=None):
     """Draws a scoring strategy of NodeResourcesFit."""
-    kind = r.choice(["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"])
+    kind = kind or r.choice(["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"])
     out = {"type": kind}
     known = ["memory", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo"]
     known += ["foo", "hugepages-2Mi", "pods", "kubernetes.io/x", "requests.foo"]
@@ -311,6 +311,8 @@ def resize(r):
     s = Scene(r, (2, 5)).build((1, 2), allocatable=lambda: scarce(r))
     give_resources(s, 0.2)
     for pod in s.running:
+        if r.chance(0.4):
+            pod["spec"]["resources"] = {"requests": draw.amounts(r, ["cpu", "memory"], 1)}
         if r.chance(0.8):
             draw.resource_status(r, pod)
     return s
@@ -335,6 +337,20 @@ def strategies(r):
             "resources": [{"name": n, "weight": 1} for n in scored]
         }
     s.config = with_args(**args)
+    return s
+
+
+def shapes(r):
+    """RequestedToCapacityRatio, with nodes in use to different degrees."""
+    s = Scene(r, (5, 10)).build((0, 3), allocatable=lambda: full_node(r))
+    for pod in s.pods:
+        for container in pod["spec"]["containers"]:
+            needs = draw.amounts(r, ["cpu", "memory", "nvidia.com/gpu"], 1)
+            container["resources"] = {"requests": needs}
+    strategy = scoring_strategy(r, "RequestedToCapacityRatio")
+    weights = [{"name": n, "weight": r.choice([1, 2, 3, 100])} for n in ("memory", "cpu")]
+    strategy["resources"] = weights + strategy.get("resources", [])
+    s.config = with_args(NodeResourcesFit={"scoringStrategy": strategy})
     return s
 
 
@@ -461,6 +477,13 @@ def spread_tight(r):
         if r.chance(0.5):
             constraint["nodeTaintsPolicy"] = r.choice(["Honor", "Honor", "Honor", "Ignore"])
         pod["spec"]["topologySpreadConstraints"] = [constraint]
+        if r.chance(0.3):  # two constraints at once, of which one looks at fewer nodes
+            other = {**constraint, "topologyKey": r.choice([ZONE, "rack", HOST])}
+            for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+                constraint[policy], other[policy] = r.sample(["Honor", "Ignore"], 2)
+            pod["spec"]["nodeSelector"] = {"disk": "ssd"}
+            if other["topologyKey"] != constraint["topologyKey"]:
+                pod["spec"]["topologySpreadConstraints"].append(other)
         if r.chance(0.2):
             pod["spec"]["tolerations"] = [{"operator": "Exists"}]
     for pod in s.running:
@@ -883,8 +906,9 @@ def sampled(r):
 KINDS = {
     default: 2,
     resources: 8,
-    resize: 4,
-    strategies: 6,
+    resize: 5,
+    strategies: 7,
+    shapes: 4,
     extremes: 4,
     taints: 5,
     node_affinity: 5,
