@@ -57,6 +57,7 @@ Value Explain(Scheduler& scheduler, const Cluster& cluster, bool preempt) {
 Value Cycles(Scheduler& scheduler, const Cluster& cluster) {
   Value::List out;
   for (const PodPtr& pod : Waiting(cluster)) {
+    if (scheduler.framework(pod->pod->spec.scheduler_name) == nullptr) continue;
     const ScheduleResult result = scheduler.Schedule(cluster.view(), *pod);
     Value entry = Only("pod", pod->FullName());
     entry.Set("evaluated", std::int64_t{result.evaluated});

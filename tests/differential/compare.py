@@ -33,12 +33,17 @@ def status(value, plugin=True):
 
 
 def preemption(value):
-    """Reduces an attempt to preempt; which plugin says Unschedulable depends on which exist."""
+    """Reduces an attempt to preempt; which plugin says Unschedulable depends on which exist.
+
+    The sentence that upstream logs of a success ("found a potential placement …") is no reason.
+    """
     if value is None:
         return None
     # Older answers hold the code directly; the real scheduler's a whole status.
     inner = value.get("status") or value
     out = status(inner, plugin=False)
+    if out["code"] == "Success":
+        out.pop("reasons", None)
     out["nominatedNode"] = value.get("nominatedNode", "")
     out["victims"] = sorted(value.get("victims") or [])
     return out
@@ -54,7 +59,8 @@ def explanation(pod):
     out = {"pod": pod["pod"]}
     for field in ("preEnqueue", "preFilter", "preScore"):
         if pod.get(field):
-            out[field] = status(pod[field])
+            # schedfw says which plugin failed while scoring (docs/differences.md).
+            out[field] = status(pod[field], plugin=field != "preScore")
     if pod.get("filter"):
         out["filter"] = {node: status(value) for node, value in pod["filter"].items()}
     for field in ("preFilterNodes", "feasible", "best"):
@@ -68,6 +74,10 @@ def explanation(pod):
         out["total"] = pod["total"]
     if pod.get("preemption") and not is_tie(pod):
         out["preemption"] = preemption(pod["preemption"])
+        # DynamicResources, which has no effect in schedfw, fails after a PreFilter that stopped
+        # before its own (docs/differences.md).
+        if (pod["preemption"].get("status") or {}).get("plugin") == "DynamicResources":
+            out["preemption"] = None
     return out
 
 
@@ -105,8 +115,8 @@ def by_pod(mode, answer):
         out[""] = {"order": [pod for pod, _ in pairs]}
         return out
     if mode == "cycle":
-        return {p["pod"]: dict(p) for p in answer}
-    return {p["pod"]: explanation(p) for p in answer}
+        return {p["pod"]: dict(p) for p in answer or ()}
+    return {p["pod"]: explanation(p) for p in answer or ()}
 
 
 def first_difference(want, got, path):
@@ -131,6 +141,12 @@ def differences(mode, want, got):
         ties = {p["pod"]: p["preemption"].get("ties") or [] for p in want if is_tie(p)}
     for pod in sorted({*left, *right}):
         mine = right.get(pod)
+        if (
+            mine is not None
+            and "preemption" in mine
+            and left.get(pod, {}).get("preemption", 0) is None
+        ):
+            mine = {**mine, "preemption": None}
         if pod in ties and mine is not None:
             mine = dict(mine)
             picked = mine.pop("preemption", None)

@@ -107,7 +107,11 @@ TEST(Preemption, SaysWhyItDoesNotHelp) {
   const Cluster cluster =
       Parse(NodeYaml("n1", "", "1") + NodeYaml("n2", "", "2") + Prio("same", 10, "n1") +
             Prio("big", 20, "n2") + Prio("small", 1, "n2") + Prio("new", 10, "", "2") +
-            Prio("never", 10, "", "2", "  preemptionPolicy: Never\n") + Prio("fits", 0, "", "0"));
+            Prio("never", 10, "", "2", "  preemptionPolicy: Never\n") + Prio("fits", 0, "", "0") +
+            Prio("torn", 10, "", "1",
+                 "  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                 "{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: "
+                 "[n1]}, {key: metadata.name, operator: In, values: [n2]}]}]}}}\n"));
   const auto why = [&](const std::string& name) {
     const PreemptionResult result = scheduler->FindVictims(cluster.view(), *Pod(cluster, name));
     EXPECT_TRUE(result.victims.empty());
@@ -117,6 +121,9 @@ TEST(Preemption, SaysWhyItDoesNotHelp) {
   EXPECT_EQ(why("new"),
             "preemption: 0/2 nodes are available: 1 Insufficient cpu, "
             "1 Preemption is not helpful for scheduling.");
+  // Rejected as a whole by PreFilter.
+  EXPECT_EQ(why("torn"),
+            "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.");
   EXPECT_EQ(why("never"), "preemption: not eligible due to preemptionPolicy=Never.");
   EXPECT_EQ(why("fits"), "the pod fits without evicting any");
   const Cluster empty = Parse(Prio("new", 10));
@@ -140,7 +147,10 @@ TEST(Preemption, WaitsForVictimsThatAreGoing) {
   };
   EXPECT_EQ(result(condition).status.message(),
             "preemption: not eligible due to a terminating pod on the nominated node.");
-  EXPECT_EQ(Names(result("phase: Running")), (Strings{"going", "other"}));
+  // It is among those that make room, but needs no eviction.
+  const PreemptionResult both = result("phase: Running");
+  EXPECT_EQ(both.nominated_node, "n1");
+  EXPECT_EQ(Names(both), (Strings{"other"}));
 }
 
 TEST(Preemption, BudgetsAreSparedAndNamed) {

@@ -383,6 +383,7 @@ TEST(Scheduler, AScoreOutOfRangeIsAnError) {
   EXPECT_EQ(result.status.message(),
             "plugin \"TooHigh\" returns an invalid score 101 for node n1, it should be in the "
             "range of [0, 100] after normalizing");
+  EXPECT_EQ(result.status.plugin(), "TooHigh");
 }
 
 }  // namespace

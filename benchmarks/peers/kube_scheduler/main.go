@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -97,6 +98,7 @@ func load(path string) *cluster {
 	for _, o := range c.objects {
 		if p, ok := o.(*v1.Pod); ok {
 			c.prioritize(p)
+			tolerate(p)
 			if p.Spec.NodeName != "" {
 				c.bound = append(c.bound, p)
 			} else if p.DeletionTimestamp == nil {
@@ -126,6 +128,27 @@ func (c *cluster) create(p *v1.Pod) *v1.Pod {
 	var stored v1.Pod
 	must(json.Unmarshal(text, &stored))
 	return &stored
+}
+
+// tolerate does what the DefaultTolerationSeconds admission plugin does.
+func tolerate(p *v1.Pod) {
+	says := func(key string) bool {
+		for _, t := range p.Spec.Tolerations {
+			if (t.Key == key || t.Key == "") && (t.Effect == v1.TaintEffectNoExecute || t.Effect == "") {
+				return true
+			}
+		}
+		return false
+	}
+	seconds := int64(300)
+	var missing []v1.Toleration
+	for _, key := range []string{v1.TaintNodeNotReady, v1.TaintNodeUnreachable} {
+		if !says(key) {
+			missing = append(missing, v1.Toleration{Key: key, Operator: v1.TolerationOpExists,
+				Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds})
+		}
+	}
+	p.Spec.Tolerations = append(p.Spec.Tolerations, missing...)
 }
 
 // prioritize does what the Priority admission plugin does.
@@ -520,7 +543,7 @@ func (e *env) cycles(pods []*v1.Pod) []cycleOut {
 		o := cycleOut{p.Namespace + "/" + p.Name, r.EvaluatedNodes, r.FeasibleNodes}
 		if fe, ok := err.(*framework.FitError); ok {
 			o.Evaluated = fe.Diagnosis.NodeToStatus.Len()
-		} else {
+		} else if !errors.Is(err, scheduler.ErrNoNodesAvailable) {
 			must(err)
 		}
 		out = append(out, o)

@@ -139,7 +139,8 @@ struct PostFilterResult {
   /// The node to nominate the pod to; empty: its nomination is taken back; absent: it stays as it
   /// is.
   std::optional<std::string> nominated_node_name;
-  /// The pods to evict, the most important first.
+  /// The pods to evict, the most important first; pods that are being deleted already are left out,
+  /// so there may be none.
   std::vector<Victim> victims;
 };
 

@@ -105,6 +105,8 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
     }
     const std::size_t best = Pick(candidates, trials);
     result.nominated_node_name = cycle.snapshot.name(potential[best]);
+    // Those that are being deleted already need no eviction (preemption/executor.go).
+    std::erase_if(trials[best].victims, [](const Victim& v) { return v.pod->terminating; });
     result.victims = std::move(trials[best].victims);
     for (Victim& victim : result.victims) {
       victim.reason = "its priority " + std::to_string(victim.pod->priority) + " is below " +
