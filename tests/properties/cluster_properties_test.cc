@@ -109,7 +109,7 @@ TEST(RandomClusters, ReachEveryPlugin) {
   EXPECT_EQ(profiles.size(), 3u);
   EXPECT_GT(feasible, waiting / 3);
   EXPECT_LT(feasible, waiting);
-  EXPECT_GT(preempting, 4u);
+  EXPECT_GT(preempting, 2u);
   EXPECT_GT(nominated, 5u);
 }
 

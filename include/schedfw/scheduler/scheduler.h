@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -361,7 +363,7 @@ class Scheduler {
       out.status = Status::Unschedulable(out.diagnosis->Message());
       return out;
     }
-    std::vector<Row> rows;
+    std::span<const Row> rows;
     std::optional<Row> tried;  // the nominated node, if it was tried and doesn't fit
     if (const auto nominated = snapshot.Find(pod.pod->status.nominated_node_name)) {
       // Likely the only node that fits: it is tried before the others (evaluateNominatedNode). That
@@ -370,19 +372,18 @@ class Scheduler {
       const auto feasible = framework->RunFilterPlugins(
           cycle, std::set<std::string>{snapshot.name(*nominated)}, ignored);
       if (ignored.ok() && !feasible.empty()) {
-        rows.assign(feasible.begin(), feasible.end());
+        rows = feasible;
         out.evaluated = 1;
       } else if (ignored.ok()) {
         tried = nominated;
       }
     }
     if (rows.empty()) {
-      const auto feasible = framework->RunFilterPlugins(cycle, names, out.status);
+      rows = framework->RunFilterPlugins(cycle, names, out.status);
       if (!out.status.ok()) return out;
-      rows.assign(feasible.begin(), feasible.end());
       out.evaluated = names ? NodesOf(snapshot, *names) : snapshot.size();
       if (options_.nodes_to_score == NodesToScore::kConfigured && snapshot.size() > 0) {
-        Sample(snapshot, *framework, names, tried, rows, out.evaluated);
+        rows = Sample(snapshot, *framework, names, tried, rows, out.evaluated);
       }
     }
     out.feasible = static_cast<Row>(rows.size());
@@ -430,20 +431,22 @@ class Scheduler {
   // Leaves of the feasible rows those that a search in tree order from the start index finds until
   // there are enough, counts the nodes it has judged, and moves the start index on. The search ends
   // when it finds one feasible node more than enough.
-  void Sample(const Snapshot& snapshot, const Framework& framework,
-              const std::optional<std::set<std::string>>& names, std::optional<Row> tried,
-              std::vector<Row>& feasible, Row& evaluated) {
-    std::vector<Row> order;
+  std::span<const Row> Sample(const Snapshot& snapshot, const Framework& framework,
+                              const std::optional<std::set<std::string>>& names,
+                              std::optional<Row> tried, std::span<const Row> feasible,
+                              Row& evaluated) {
+    std::vector<Row> narrowed;
+    std::span<const Row> order = snapshot.TreeOrder();
     if (names) {
       for (const std::string& name : *names) {
-        if (const auto row = snapshot.Find(name)) order.push_back(*row);
+        if (const auto row = snapshot.Find(name)) narrowed.push_back(*row);
       }
-    } else {
-      order = snapshot.TreeOrder();
+      order = narrowed;
     }
-    if (order.empty()) return;
+    if (order.empty()) return feasible;
     const std::size_t enough = EnoughNodes(framework, order.size());
-    std::vector<Row> found;
+    std::vector<Row>& found = sampled_;
+    found.clear();
     std::size_t rejected = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       const Row row = order[(start_index_ + i) % order.size()];
@@ -461,7 +464,7 @@ class Scheduler {
     evaluated = static_cast<Row>(found.size() + rejected);
     start_index_ = (start_index_ + evaluated) % snapshot.size();
     std::sort(found.begin(), found.end());
-    feasible = std::move(found);
+    return found;
   }
 
   PreemptionResult FindVictims(const Snapshot& snapshot, const PodInfo& pod,
@@ -621,6 +624,7 @@ class Scheduler {
   Random random_;
   std::int32_t percentage_of_nodes_to_score_ = 0;
   std::size_t start_index_ = 0;  // where the next search of nodes begins
+  std::vector<Row> sampled_;     // of the running cycle
   std::vector<std::string> names_;
   std::map<std::string, std::unique_ptr<Framework>, std::less<>> frameworks_;
 };
