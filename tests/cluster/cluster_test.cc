@@ -36,7 +36,8 @@ std::map<std::string, std::string> Describe(const Snapshot& s, bool with_generat
   std::map<std::string, std::string> out;
   Dictionary& dictionary = s.dictionary();
   Selector web = Selector::FromLabels({{"app", "web"}}, dictionary);
-  const Column<std::int32_t> counts = s.CountPods({.namespaces = {dictionary.Intern("default")}, .selector = web, .terminating = false});
+  const Column<std::int32_t> counts = s.CountPods(
+      {.namespaces = {dictionary.Intern("default")}, .selector = web, .terminating = false});
   const LabelColumn& zones = s.Label(dictionary.Intern("zone"));
   for (Row row = 0; row < s.size(); ++row) {
     std::string text;

@@ -506,7 +506,7 @@ class Cluster {
     const auto it = std::find_if(pods.begin(), pods.end(), [&](const PodPtr& candidate) {
       return candidate->Key() == pod.Key();
     });
-    const PodPtr removed = std::move(*it);
+    PodPtr removed = std::move(*it);
     ChangeRow(*removed, row, -1);
     *it = std::move(pods.back());
     pods.pop_back();

@@ -73,7 +73,7 @@ class Framework {
   /// narrows the nodes. Skipped plugins are remembered for RunFilterPlugins.
   Status RunPreFilterPlugins(const Cycle& cycle, CycleState& state,
                              std::optional<std::set<std::string>>& names) {
-    const Status status = CallPreFilterPlugins(cycle, state, names);
+    Status status = CallPreFilterPlugins(cycle, state, names);
     active_filters_.clear();
     for (FilterEntry& entry : filter_) {
       if (!Contains(skip_filter_, entry.plugin)) active_filters_.push_back(&entry);
@@ -124,7 +124,7 @@ class Framework {
                                            const CycleState& state, Row row) const {
     const std::vector<PodPtr> nominated = NominatedBefore(pod, dry_run.view(), row);
     if (!nominated.empty()) {
-      const Status status = FilterWithNominatedPods(dry_run, pod, state, row, nominated);
+      Status status = FilterWithNominatedPods(dry_run, pod, state, row, nominated);
       if (!status.ok()) return status;
     }
     return RunFilterPluginsOnNode({dry_run.view(), pod, state}, row);

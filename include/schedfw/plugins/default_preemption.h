@@ -62,7 +62,7 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
 
   Status PostFilter(const Cycle& cycle, const Diagnosis& diagnosis, const Framework& framework,
                     PostFilterResult& result) override {
-    const Status status = Preempt(cycle, diagnosis, framework, result);
+    Status status = Preempt(cycle, diagnosis, framework, result);
     if (status.ok()) return status;
     return Status(status.code(), "preemption: " + status.message());
   }
