@@ -183,6 +183,30 @@ TEST(Cluster, RefusesBadSelectors) {
             "Pod default/p: spec.topologySpreadConstraints[0]: labelSelector: matchExpressions[0]: "
             "operator: Gt and Lt select nodes only (key \"a\"; allowed: In, NotIn, Exists, "
             "DoesNotExist)");
+  // Inter-pod affinity, of pods on nodes too.
+  const std::string near =
+      "  nodeName: n1\n  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+      "[";
+  const std::string far =
+      "  affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [";
+  const std::string required =
+      "Pod default/p: "
+      "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]: ";
+  const std::string preferred =
+      "Pod default/p: "
+      "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]";
+  EXPECT_EQ(load(near + "{labelSelector: {}}]}}\n"), required + "topologyKey: can not be empty");
+  EXPECT_EQ(load(near + "{topologyKey: zone, namespaceSelector: {matchLabels: {'a b': c}}}]}}\n"),
+            required +
+                "namespaceSelector: matchLabels: \"a b\" is not a label key (allowed: "
+                "[prefix/]name)");
+  EXPECT_EQ(load(far + "{weight: 101, podAffinityTerm: {topologyKey: zone}}]}}\n"),
+            preferred + ".weight: 101 is not allowed (allowed: 1 to 100)");
+  EXPECT_EQ(load(far + "{weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: "
+                       "{matchExpressions: [{key: a, operator: In}]}}}]}}\n"),
+            preferred +
+                ".podAffinityTerm: labelSelector: matchExpressions[0]: values: In and NotIn "
+                "need at least one value (key \"a\")");
 }
 
 TEST(Cluster, AssumeAndForget) {
