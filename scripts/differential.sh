@@ -20,7 +20,6 @@ options:
   --log          add a row about this run to the table in docs/conformance.md
   --kinds A,B    only these kinds of cases (functions of tests/differential/generate.py)
   --show N       how many differences are reduced and printed (default: 5)
-  --leave-out A  features that aren't compared: affinity, nominated, preempt, cycle
   --by want      with --fields: ask kube-scheduler, not schedfw
   --only NAME    with --mutate: only the faults with this in their name
 HELP
@@ -45,7 +44,7 @@ while (($#)); do
       pods=4000
       ;;
     --log) options+=(--log docs/conformance.md) ;;
-    --kinds | --show | --leave-out | --by | --only)
+    --kinds | --show | --by | --only)
       if (($# < 2)); then
         usage >&2
         exit 2

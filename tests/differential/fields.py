@@ -185,7 +185,7 @@ def run(options, sides):
     sides.run(options.by, work / "cases", answer.fresh(work / "answers"))
     for case in cases:
         value = answer.read(work / "answers", case["name"])
-        if isinstance(value, dict):  # refused, or a mode that isn't there
+        if isinstance(value, dict):  # refused
             continue
         before = by_name(case["mode"], value)
         for waiting, path, names, variant in variants(case):
