@@ -22,6 +22,7 @@ inline const int kChosen = kText == nullptr ? 0 : std::atoi(kText);
 }
 """
 TIMEOUT = 600  # seconds; a fault may make the program hang
+SHARDS = 16  # parts of the cases; most faults show in the first ones
 
 
 def span(fault, text):
@@ -106,23 +107,21 @@ def cached_cases(options, sides, work):
     return cases
 
 
-def different(cases, work, got, but=()):
-    """Yields the names of the cases whose answers differ, but not the excepted ones."""
+def different(cases, work, got):
+    """Yields the names of the cases whose answers differ."""
     for case in cases:
         name = case["name"]
-        if name in but:
-            continue
         want = answer.read(work / "want", name)
         if compare.differences(case["mode"], want, answer.read(got, name)):
             yield name
 
 
-def answers(program, cases, out, number):
+def answers(program, cases, out, number, shards):
     """Has the program answer with a fault; returns what went wrong, or ""."""
     environment = {**os.environ, "SCHEDFW_FAULT": str(number)}
     parts = []
-    for i in range(answer.PROCESSES):
-        command = ["nice", program, cases, out, f"{i}/{answer.PROCESSES}"]
+    for shard in shards:
+        command = ["nice", program, cases, out, f"{shard}/{SHARDS}"]
         parts.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
     failure = ""
     for part in parts:
@@ -136,18 +135,32 @@ def answers(program, cases, out, number):
     return failure
 
 
+def find(program, number, cases, work):
+    """Yields how a fault is found; a part of the cases is answered after the other."""
+    got = answer.fresh(work / "got")
+    for first in range(0, SHARDS, answer.PROCESSES):
+        shards = range(first, min(SHARDS, first + answer.PROCESSES))
+        some = [case for i, case in enumerate(cases) if i % SHARDS in shards]
+        how = answers(program, work / "cases", got, number, shards)
+        if how:
+            yield how
+            return
+        yield from different(some, work, got)
+
+
 def run_round(numbers, tree, cases, work, root):
     """Tries the faults of one copy; yields (number, how it was found, or "")."""
     put_in(tree, root, numbers)
     program = build(tree)
-    if answers(program, work / "cases", answer.fresh(work / "got"), 0):
-        raise SystemExit("the program fails without a fault")
-    known = set(different(cases, work, work / "got"))
+    # Ties that show too seldom for the real scheduler's answers to hold them.
+    known = set(find(program, 0, cases, work))
     if known:
-        print(f"cases that differ without a fault, not counted: {len(known)}")
+        print(f"differ without a fault, not counted: {', '.join(sorted(known))}", flush=True)
     for number in numbers:
-        how = answers(program, work / "cases", answer.fresh(work / "got"), number + 1)
-        yield number, how or next(different(cases, work, work / "got", known), "")
+        yield (
+            number,
+            next((h for h in find(program, number + 1, cases, work) if h not in known), ""),
+        )
 
 
 def main(options, sides):
@@ -155,7 +168,7 @@ def main(options, sides):
     root = Path.cwd()
     work = Path(options.work).absolute()
     work.mkdir(parents=True, exist_ok=True)
-    cases = cached_cases(options, sides, work)
+    cases = sorted(cached_cases(options, sides, work), key=lambda case: case["name"])
     found = missed = 0
     for turn, numbers in enumerate(rounds(root, FAULTS)):
         tree = work / f"tree{turn}"
