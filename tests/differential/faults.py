@@ -742,7 +742,8 @@ FAULTS = [
     Fault(
         "DefaultPreemption: deleting pods are victims",
         PREEMPT,
-        "⟦std::erase_if(trials[best].victims, [](const Victim& v) { return v.pod->terminating; });⟧",
+        "⟦std::erase_if(trials[best].victims, "
+        "[](const Victim& v) { return v.pod->terminating; });⟧",
         "",
     ),
     Fault(

@@ -9,15 +9,17 @@ import copy
 from collections import defaultdict
 from pathlib import Path
 
-from . import answer, compare, generate
+from . import answer, compare, generate, log
 from .draw import HOST, ZONE
 
+SHORTENED = ("required", "preferred")  # in the document
 LEAST = 0.05  # the share of answers that must change
 AT_ONCE = 500  # variants that are answered together
 
 # Maps with free keys: deleted as a whole, and those of resources also key by key.
 MAPS = {"labels", "matchLabels", "nodeSelector"}
 RESOURCE_MAPS = {"requests", "limits", "overhead", "allocatedResources"}
+SHORT = {f"{word}DuringSchedulingIgnoredDuringExecution": f"{word}…" for word in SHORTENED}
 # What objects are found by or need to be objects; nothing of it is a rule of scheduling.
 NOT_RULES = {
     ("apiVersion",),
@@ -36,11 +38,9 @@ NOT_RULES = {
 }
 # The same by the end of the path: what has no other value, and what holds needed fields only.
 NOT_RULES_AT_THE_END = {("matchFields", "[]", "key"), ("podAffinityTerm",), ("preference",)}
-OPPOSITES = dict(
-    [("In", "NotIn"), ("NotIn", "In"), ("Exists", "DoesNotExist"), ("DoesNotExist", "Exists")]
-    + [("Gt", "Lt"), ("Lt", "Gt"), ("DoNotSchedule", "ScheduleAnyway")]
-    + [("ScheduleAnyway", "DoNotSchedule")]
-)
+PAIRS = [("In", "NotIn"), ("Exists", "DoesNotExist"), ("Gt", "Lt")]
+PAIRS.append(("DoNotSchedule", "ScheduleAnyway"))
+OPPOSITES = {**dict(PAIRS), **{b: a for a, b in PAIRS}}
 # What a running pod carries and no plugin reads: it must change nothing.
 NOT_READ = (
     "metadata.ownerReferences",
@@ -202,6 +202,21 @@ class Table:
             out.append(f"{carried:>7} {changed:>8} {share:>7.1%}  {who}{name}{mark}")
         return out, bad
 
+    def document(self):
+        """The table of docs/conformance.md: a row by field, for waiting and for running pods."""
+        out = ["<details><summary>Of which share of the pods the answer changes</summary>", ""]
+        out.append("| field | waiting pods | changed | share | clusters | changed | share |")
+        out.append("|---|---:|---:|---:|---:|---:|---:|")
+        for path in sorted({path for _, path in self.counts}):
+            cells = []
+            for waiting in (True, False):
+                carried, changed = self.counts.get((waiting, path), (0, 0))
+                share = f"{changed / carried:.1%}" if carried else ""
+                cells.extend((carried, changed, share) if carried else ("", "", ""))
+            name = ".".join(SHORT.get(part, part) for part in path).replace(".[]", "[]")
+            out.append(f"| `{name}` | " + " | ".join(map(str, cells)) + " |")
+        return [*out, "", "</details>"]
+
 
 def run(options, sides):
     """Prints the table of fields; returns the exit status."""
@@ -236,5 +251,7 @@ def run(options, sides):
     flush()
     lines, bad = table.lines()
     print("\n".join(lines))
-    print(f"fields={len(table.counts)} bad={bad}")
+    if options.log:
+        log.replace_table(options.log, "fields", table.document())
+    print(f"fields={len(table.counts)} below={bad}")
     return 1 if bad else 0

@@ -150,7 +150,7 @@ def give_ports(s, probability=0.6):
 
 
 def keep_ports_apart(s):
-    """Leaves each port of a node to one running pod, as scheduling does; see docs/differences.md."""
+    """Leaves each port of a node to one running pod, as scheduling does (docs/differences.md)."""
     used = set()
     for pod in s.running:
         spec = pod["spec"]

@@ -8,9 +8,10 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 
-from . import answer, compare, generate
+from . import answer, compare, generate, log
 from .faults import FAULTS
 
 COPIED = ("include", "src", "cmake", "tests/differential", "tests/support", "CMakeLists.txt")
@@ -21,6 +22,7 @@ inline const char* const kText = std::getenv("SCHEDFW_FAULT");
 inline const int kChosen = kText == nullptr ? 0 : std::atoi(kText);
 }
 """
+HEAD = "|---|---:|---:|"
 TIMEOUT = 600  # seconds; a fault may make the program hang
 SHARDS = 16  # parts of the cases; most faults show in the first ones
 
@@ -169,7 +171,7 @@ def main(options, sides):
     work = Path(options.work).absolute()
     work.mkdir(parents=True, exist_ok=True)
     cases = sorted(cached_cases(options, sides, work), key=lambda case: case["name"])
-    found = missed = 0
+    counts = defaultdict(lambda: [0, 0])  # by plugin: all faults, and those that were found
     for turn, numbers in enumerate(rounds(root, FAULTS)):
         tree = work / f"tree{turn}"
         (tree / "tests").mkdir(parents=True, exist_ok=True)
@@ -177,8 +179,13 @@ def main(options, sides):
         if not chosen:
             continue
         for number, how in run_round(chosen, tree, cases, work, root):
-            found += how != ""
-            missed += how == ""
+            count = counts[FAULTS[number].name.split(":")[0]]
+            count[0] += 1
+            count[1] += how != ""
             print(f"{FAULTS[number].name:<58} {how or 'MISSED'}", flush=True)
-    print(f"{found} found, {missed} missed")
-    return 1 if missed or not found else 0
+    if options.log:
+        rows = [f"| {name} | {all_of} | {found} |" for name, (all_of, found) in counts.items()]
+        log.replace_table(options.log, "faults", ["| rules of | faults | found |", HEAD, *rows])
+    number, found = (sum(column) for column in zip(*counts.values(), strict=True))
+    print(f"{found} found, {number - found} missed")
+    return 1 if found < number else 0

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from . import answer, compare, coverage, generate, shrink
+from . import answer, compare, coverage, generate, log, shrink
 
 SHOWN = 5  # differences that are reduced and printed
 MANY = 2000  # how often a preemption is asked for before it counts as different
@@ -91,7 +91,7 @@ def show(case, different, work, sides):
     sys.stdout.flush()
 
 
-def log_line(seed, tally, rare, number):
+def log_row(seed, tally, rare, number):
     """Makes a row of the log in docs/conformance.md."""
     command = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
@@ -101,8 +101,7 @@ def log_line(seed, tally, rare, number):
     for (plugin, _, _), count in tally.statuses.items():
         plugins[plugin or "-"] += count
     counts = ", ".join(f"{plugin} {count}" for plugin, count in sorted(plugins.items()))
-    row = (today, commit, "1.37.2", seed, cases, pods, nodes, counts, rare, number)
-    return "| " + " | ".join(map(str, row)) + " |"
+    return (today, commit, "1.37.2", seed, cases, pods, nodes, counts, rare, number)
 
 
 def run(options, sides):
@@ -131,8 +130,7 @@ def run(options, sides):
     number = sum(map(len, found.values()))
     _, pods, nodes = tally.total()
     if options.log:
-        with Path(options.log).open("a", encoding="utf-8") as log:
-            log.write(log_line(options.seed, tally, rare, number) + "\n")
+        log.append_row(options.log, log_row(options.seed, tally, rare, number))
     print(f"pods={pods} nodes={nodes} differences={number}")
     if options.kinds is None and options.pods >= coverage.PODS and rare:
         print("coverage: too rare statuses", file=sys.stderr)

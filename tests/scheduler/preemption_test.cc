@@ -119,6 +119,19 @@ TEST(Preemption, NodesAreTriedZoneByZone) {
   EXPECT_EQ(scheduler->FindVictims(cluster.view(), *Pod(cluster, "new")).nominated_node, "c");
 }
 
+TEST(Preemption, APortIsInUseUntilTheLastPodGoes) {
+  const auto scheduler = MakeScheduler();
+  const std::string port = "  containers: [{name: c, ports: [{containerPort: 53, hostPort: 53}]}]\n";
+  const auto pod = [&](const std::string& name, int priority, const std::string& node) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n" + port +
+           "  priority: " + std::to_string(priority) + "\n" +
+           (node.empty() ? "" : "  nodeName: " + node + "\n");
+  };
+  const Cluster cluster =
+      Parse(NodeYaml("n1") + pod("stays", 10, "n1") + pod("goes", 1, "n1") + pod("new", 10, ""));
+  EXPECT_EQ(scheduler->FindVictims(cluster.view(), *Pod(cluster, "new")).nominated_node, "");
+}
+
 TEST(Preemption, SaysWhyItDoesNotHelp) {
   const auto scheduler = MakeScheduler();
   const Cluster cluster =
