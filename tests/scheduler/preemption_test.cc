@@ -106,7 +106,7 @@ TEST(Preemption, EnoughCandidatesEndTheSearch) {
 TEST(Preemption, NodesAreTriedZoneByZone) {
   std::string text = Prio("new", 10, "", "1");
   for (const auto& [node, zone, priority] :
-       {std::tuple{"a", "x", 5}, std::tuple{"b", "x", 5}, std::tuple{"c", "y", 1}}) {
+       {std::tuple{"a", "z1", 5}, std::tuple{"b", "z1", 5}, std::tuple{"c", "z2", 1}}) {
     text += NodeYaml(node, std::string("topology.kubernetes.io/zone: ") + zone, "1") +
             Prio(std::string("on-") + node, priority, node);
   }
