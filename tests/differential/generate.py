@@ -232,10 +232,18 @@ def give_resources(s, strange=0.5):
             known = [*names, *more] if r.chance(strange) else names
             if r.chance(0.8):
                 resources["requests"] = draw.amounts(r, known)
+            asked = resources.setdefault("requests", {})
+            running = "nodeName" in spec
+            if strange >= 0.5 and not running and r.chance(0.3):
+                asked.setdefault(more[0], "1")
             if r.chance(0.4):  # what is requested as well doesn't matter
-                asked = resources.get("requests", {})
                 free = [n for n in known if n not in asked or r.chance(0.1)]
-                resources["limits"] = draw.amounts(r, free)
+                if running and strange < 0.5:
+                    free = [n for n in free if n in names]
+                resources["limits"] = limits = draw.amounts(r, free)
+                for name in sorted({*limits} & {*more}) if running else ():
+                    pages = name.startswith("hugepages-")
+                    limits[name] = r.choice(["4Mi", "6Mi"] if pages else ["2", "3", "4"])
         if r.chance(0.2):
             spec["overhead"] = draw.amounts(r, [*names, *more], 1)
         if r.chance(0.25):
@@ -447,6 +455,11 @@ def node_name(r):
     s = Scene(r, (5, 10)).build((0, 1))
     for pod in s.waiting:
         terms = [draw.node_term(r, s.names, 0.9) for _ in range(r.choice([1, 1, 2]))]
+        if r.chance(0.1):  # two names at once
+            fields = [{"key": "metadata.name", "operator": "In"} for _ in range(2)]
+            for field, name in zip(fields, r.sample(s.names, 2), strict=True):
+                field["values"] = [name]
+            terms = [{"matchFields": fields}]
         rule = {"nodeSelectorTerms": terms}
         required = {"requiredDuringSchedulingIgnoredDuringExecution": rule}
         pod["spec"]["affinity"] = {"nodeAffinity": required}
@@ -936,9 +949,9 @@ def preempt_rules(r):
 def preempt_nominated(r):
     """Preemption next to nominated pods, and of pods that are nominated already."""
     s = preempt(r)
-    nominate(s, 0.4)
+    nominate(s, 0.6)
     for pod in s.running:
-        if r.chance(0.2):
+        if r.chance(0.3):
             draw.terminating(pod, preempted=r.chance(0.7))
     return s
 
