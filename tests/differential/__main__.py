@@ -5,9 +5,6 @@ import sys
 
 from . import answer, fields, mutate, run
 
-# What is not there yet and therefore not compared; see `lacks` in run.py.
-LEFT_OUT = ["affinity", "nominated", "preempt", "cycle"]
-
 
 def main():
     """Runs what is asked for."""
@@ -23,12 +20,6 @@ def main():
     parser.add_argument("--log", help="a file that gets a line about this run")
     parser.add_argument("--by", choices=["want", "got"], default="got", help="who answers (fields)")
     parser.add_argument("--only", help="only the mutations whose name has this in it")
-    parser.add_argument(
-        "--leave-out",
-        type=lambda text: [part for part in text.split(",") if part],
-        default=LEFT_OUT,
-        help="features whose cases aren't compared",
-    )
     options = parser.parse_args()
     sides = answer.Sides(options.oracle, options.answers)
     tasks = {"compare": run.run, "fields": fields.run, "mutate": mutate.main}

@@ -55,6 +55,19 @@ DECLARED = [
     ),
     ("(preemption)", "Unschedulable", "No preemption victims found for incoming pod"),
     ("(preemption)", "Unschedulable", "Preemption is not helpful for scheduling"),
+    # What still keeps the pod from a node without the pods of lower priority.
+    ("(preemption)", "Unschedulable", "Too many pods"),
+    ("(preemption)", "Unschedulable", "Insufficient cpu"),
+    ("(preemption)", "Unschedulable", "Insufficient (extended)"),
+    (
+        "(preemption)",
+        "Unschedulable",
+        "node(s) didn't have free ports for the requested pod ports",
+    ),
+    ("(preemption)", "Unschedulable", "node(s) didn't match pod affinity rules"),
+    ("(preemption)", "Unschedulable", "node(s) didn't match pod anti-affinity rules"),
+    ("(preemption)", "Unschedulable", "node(s) didn't satisfy existing pods anti-affinity rules"),
+    ("(preemption)", "Unschedulable", "node(s) didn't match pod topology spread constraints"),
 ]
 
 

@@ -32,6 +32,8 @@ NODE_LABELS = {
 }
 TAINT_KEYS = ["a", "b", "dedicated", "node.kubernetes.io/unschedulable"]
 TAINT_VALUES = ["1", "2", "", "-3", "x"]
+# Of these every pod tolerates NoExecute, unless it says itself what it does.
+NODE_CONDITIONS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]
 IMAGES = [
     "nginx",
     "nginx:1",
@@ -140,6 +142,21 @@ PLAIN = {
 COUNTS = ["1", "2", "3", "0", "1500m", "4", "0.5", "1n"]
 STORAGES = ["1Gi", "10G", "0", "500Mi", "100m", "5e9", "20Gi"]
 HUGE_PAGES = ["0", "2Mi", "4Mi", "4Mi", "6Mi"]
+# What the containers of resized pods ask for, and what they have meanwhile.
+RESIZED = {
+    "cpu": ["250m", "500m", "1"],
+    "memory": ["512Mi", "1Gi", "2Gi"],
+    "ephemeral-storage": ["1Gi", "2Gi"],
+    "nvidia.com/gpu": ["1", "2"],
+    "hugepages-2Mi": ["2Mi", "4Mi"],
+}
+GROWN = {
+    "cpu": ["1500m", "3", "5"],
+    "memory": ["3Gi", "5Gi", "9Gi"],
+    "ephemeral-storage": ["5Gi", "20Gi"],
+    "nvidia.com/gpu": ["3", "5"],
+    "hugepages-2Mi": ["8Mi", "20Mi"],
+}
 # The resources that several pods and nodes of a cluster have.
 COMMON = ["nvidia.com/gpu", "example.com/foo", "hugepages-2Mi", "hugepages-1Gi", "foo"]
 
@@ -246,7 +263,9 @@ def terminating(target, preempted=False):
 
 
 def taint(r):
-    """Draws a taint."""
+    """Draws a taint, now and then one of a node that isn't ready."""
+    if r.chance(0.15):
+        return {"key": r.choice(NODE_CONDITIONS), "effect": r.choice(["NoSchedule", "NoExecute"])}
     out = {
         "key": r.choice(TAINT_KEYS[:3]),
         "effect": r.choice(["NoSchedule", "PreferNoSchedule", "PreferNoSchedule", "NoExecute"]),
@@ -260,7 +279,7 @@ def toleration(r):
     """Draws a toleration, with every operator and effect."""
     out = {}
     if r.chance(0.85):
-        out["key"] = r.choice(TAINT_KEYS)
+        out["key"] = r.choice(NODE_CONDITIONS if r.chance(0.15) else TAINT_KEYS)
         out["operator"] = r.choice(["Exists", "Exists", "Equal", "Equal", "Equal", "", "Gt", "Lt"])
         if r.chance(0.1):
             del out["operator"]
@@ -345,10 +364,11 @@ def spread_constraint(r, of=None, hard=0.5):
             out["matchLabelKeys"] = r.some(["rev", "tier", "missing"], 1, 2)
     if out["whenUnsatisfiable"] == "DoNotSchedule" and r.chance(0.35):
         out["minDomains"] = r.choice([1, 2, 3, 4, 5, 2147483647])
-    if r.chance(0.5):
-        out["nodeAffinityPolicy"] = r.choice(["Honor", "Ignore", "Ignore"])
+    chosen = of is not None and ("nodeSelector" in of["spec"] or "affinity" in of["spec"])
+    if r.chance(0.6 if chosen else 0.1):
+        out["nodeAffinityPolicy"] = r.choice(["Honor", "Ignore", "Ignore", "Ignore"])
     if r.chance(0.4):
-        out["nodeTaintsPolicy"] = r.choice(["Honor", "Honor", "Ignore"])
+        out["nodeTaintsPolicy"] = r.choice(["Honor", "Honor", "Honor", "Ignore"])
     return out
 
 
@@ -388,7 +408,8 @@ def affinity_term(r, of=None):
         selector = out["labelSelector"]
         used = set(selector.get("matchLabels", ()))
         used.update(x["key"] for x in selector.get("matchExpressions", ()))
-        free = [key for key in ("rev", "tier", "app", "missing") if key not in used]
+        free = [key for key in ("rev", "tier", "app") if key not in used]
+        free += ["missing"] if r.chance(0.1) else []
         if free:
             kind = r.choice(["matchLabelKeys", "mismatchLabelKeys"])
             out[kind] = r.some(free, 1, 2)
@@ -509,13 +530,18 @@ def resource_status(r, target):
     """Gives a running pod what a kubelet reports of in-place resizes."""
     status = target["status"]
 
+    def some(known):
+        if r.chance(0.3):
+            return amounts(r, known, 1)
+        return {name: r.choice(GROWN[name]) for name in r.some(known, 1, 3)}
+
     def of(parent):
         out = {"name": parent["name"]}
         if r.chance(0.6):
             known = {"cpu", "memory", *parent["resources"].get("requests", ())}
-            out["allocatedResources"] = amounts(r, sorted(known), 1)
+            out["allocatedResources"] = some(sorted(known))
         if r.chance(0.6):
-            out["resources"] = {"requests": amounts(r, ["cpu", "memory"], 1)}
+            out["resources"] = {"requests": some(["cpu", "memory"])}
         return out
 
     spec = target["spec"]
@@ -530,6 +556,6 @@ def resource_status(r, target):
             {"type": "PodResizePending", "status": state, "reason": reason},
         ]
     if "resources" in spec and r.chance(0.7):
-        status["allocatedResources"] = amounts(r, ["cpu", "memory", "hugepages-2Mi"], 1)
+        status["allocatedResources"] = some(["cpu", "memory", "hugepages-2Mi"])
     if "resources" in spec and r.chance(0.7):
-        status["resources"] = {"requests": amounts(r, ["cpu", "memory", "hugepages-2Mi"], 1)}
+        status["resources"] = {"requests": some(["cpu", "memory", "hugepages-2Mi"])}

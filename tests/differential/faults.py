@@ -2,7 +2,7 @@
 
 The text must be in the file exactly once. The part between ⟦ and ⟧ is an expression, or statements
 if it ends with a semicolon; the replacement stands for it. NodeName has none: a waiting pod names
-no node.
+no node. Neither has DefaultBinder: without an API server it only keeps the books.
 """
 
 from collections import namedtuple
@@ -21,7 +21,14 @@ MATCH = PLUGINS + "node_match.h"
 PORTS = PLUGINS + "node_ports.h"
 IMAGES = PLUGINS + "image_locality.h"
 SPREAD = PLUGINS + "pod_topology_spread.h"
+NEAR = PLUGINS + "inter_pod_affinity.h"
+TERMS = CLUSTER + "affinity.h"
+PREEMPT = PLUGINS + "default_preemption.h"
 REQUESTS = CLUSTER + "pod_requests.h"
+TREE = CLUSTER + "node_tree.h"
+API = "include/schedfw/api/normalize.h"
+FRAMEWORK = "include/schedfw/framework/framework.h"
+SCHEDULER = "include/schedfw/scheduler/scheduler.h"
 
 FAULTS = [
     Fault(
@@ -270,20 +277,20 @@ FAULTS = [
     Fault(
         "PodTopologySpread: skew",
         SPREAD,
-        "verdicts[i] = ⟦matching + self - least > constraint.max_skew⟧ ?",
-        "matching + self - least >= constraint.max_skew",
+        "⟦matching > most⟧ ? kMismatch",
+        "matching >= most",
     ),
     Fault(
         "PodTopologySpread: the pod counts itself",
         SPREAD,
-        "c.self = ⟦constraint.selector.Matches(PodLabels(cycle), cycle.snapshot.dictionary())⟧ ?",
+        "⟦constraint.selector.Matches(PodLabels(cycle), cycle.snapshot.dictionary())⟧ ? 1 : 0",
         "true",
     ),
     Fault(
         "PodTopologySpread: minDomains",
         SPREAD,
-        "if (⟦domains < constraint.min_domains⟧) least = 0;",
-        "domains <= constraint.min_domains",
+        "enough_domains_ = ⟦domains >= fixed->constraint.min_domains⟧;",
+        "domains > fixed->constraint.min_domains",
     ),
     Fault(
         "PodTopologySpread: every key is needed",
@@ -311,15 +318,17 @@ FAULTS = [
     ),
     Fault(
         "PodTopologySpread: deleting pods",
-        CLUSTER + "domains.h",
-        "if (⟦pod.ns != ns || pod.terminating⟧) return false;",
-        "pod.ns != ns",
+        SPREAD,
+        ".selector = selector, .terminating = ⟦false⟧}",
+        "true",
     ),
     Fault(
         "PodTopologySpread: other namespaces",
-        CLUSTER + "domains.h",
-        "⟦if (pod.ns != ns || pod.terminating) return false;⟧",
-        "if (pod.terminating) return false;",
+        SPREAD,
+        "⟦if (selector.IsNothing() || selector.Empty()) return {};⟧\n"
+        "    return cycle.snapshot.CountPods(",
+        "if (!selector.IsNothing() && !selector.Empty()) return cycle.snapshot.CountPods("
+        "{.any_namespace = true, .selector = selector, .terminating = false});",
     ),
     Fault(
         "PodTopologySpread: weight of a constraint",
@@ -362,5 +371,635 @@ FAULTS = [
         PLUGINS + "priority_sort.h",
         "if (⟦a.pod->priority != b.pod->priority⟧)",
         "false",
+    ),
+    Fault(
+        "PodTopologySpread: a pod comes or goes",
+        SPREAD,
+        "c.Change(c.fixed->column->ordinals[node.row()], ⟦delta⟧);",
+        "-delta",
+    ),
+    Fault(
+        "PodTopologySpread: what comes to a node that takes no part",
+        SPREAD,
+        "if (⟦c.fixed->eligible[node.row()] == 0⟧) continue;",
+        "false",
+    ),
+    Fault(
+        "PodTopologySpread: the least follows changes",
+        SPREAD,
+        "⟦least = std::min(least_of_others_, counts[ordinal]);⟧",
+        "",
+    ),
+    Fault(
+        "PodTopologySpread: changes with too few domains",
+        SPREAD,
+        "if (⟦!enough_domains_⟧) return;",
+        "false",
+    ),
+    Fault(
+        "PodTopologySpread: changes in other namespaces",
+        SPREAD,
+        "if (filter == nullptr || ⟦pod.ns != cycle.pod.ns⟧) return {};",
+        "false",
+    ),
+    Fault(
+        "PodTopologySpread: changes that the selector leaves out",
+        SPREAD,
+        "if (⟦!selector.Matches(labels, cycle.snapshot.dictionary())⟧) continue;",
+        "false",
+    ),
+    Fault(
+        "PodTopologySpread: changes of deleting pods",
+        SPREAD,
+        "if (⟦filter == nullptr⟧ || pod.ns != cycle.pod.ns) return {};",
+        "filter == nullptr || pod.terminating",
+    ),
+    Fault(
+        "InterPodAffinity: required affinity",
+        NEAR,
+        "(first || ⟦counts[ordinals[i]] > 0⟧);",
+        "counts[ordinals[i]] >= 0",
+    ),
+    Fault(
+        "InterPodAffinity: a node without the key",
+        NEAR,
+        "passes = ⟦ordinals[i] != 0⟧ &&",
+        "true",
+    ),
+    Fault(
+        "InterPodAffinity: the first of a group, though others match",
+        NEAR,
+        "first = ⟦state->affinity.total() == 0⟧ && state",
+        "true",
+    ),
+    Fault(
+        "InterPodAffinity: the first of a group, itself not matching",
+        NEAR,
+        "total() == 0 && ⟦state->pod->matches_itself⟧;",
+        "true",
+    ),
+    Fault(
+        "InterPodAffinity: required terms one by one",
+        NEAR,
+        "⟦pod->affinity.And(IncomingMatcher(term, cycle.snapshot));⟧",
+        "pod->affinity = IncomingMatcher(term, cycle.snapshot);",
+    ),
+    Fault(
+        "InterPodAffinity: anti-affinity of the pod",
+        NEAR,
+        "⟦Reject(state->anti, rows, kAntiAffinity, codes);⟧",
+        "",
+    ),
+    Fault(
+        "InterPodAffinity: anti-affinity of existing pods",
+        NEAR,
+        "⟦Reject(state->existing_anti, rows, kExistingAntiAffinity, codes);⟧",
+        "",
+    ),
+    Fault(
+        "InterPodAffinity: anti-affinity to one pod",
+        NEAR,
+        "codes[i] == 0 && ⟦counts[ordinals[i]] > 0⟧ ? code",
+        "counts[ordinals[i]] > 1",
+    ),
+    Fault(
+        "InterPodAffinity: existing anti-affinity, pods without rules",
+        NEAR,
+        "if (⟦out.existing_anti.total() == 0⟧ && !has_affinity",
+        "true",
+    ),
+    Fault(
+        "InterPodAffinity: empty namespaceSelector, every namespace",
+        NEAR,
+        "out.any_namespace = ⟦term.namespace_selector.Empty()⟧;",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: namespaceSelector of the pod",
+        NEAR,
+        "if (⟦term.namespace_selector.Matches(dictionary.InternLabels(ns.metadata.labels),\n       "
+        "                                   dictionary)⟧) {",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: namespaces of the pod",
+        NEAR,
+        "out.namespaces = ⟦term.namespaces⟧;",
+        "std::vector<StringId>{}",
+    ),
+    Fault(
+        "InterPodAffinity: required terms of the pod score",
+        NEAR,
+        "if (⟦IsRequired(term->kind)⟧) continue;",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: preferred anti-affinity scores up",
+        NEAR,
+        "return ⟦-std::int64_t{term.term.weight}⟧;",
+        "std::int64_t{term.term.weight}",
+    ),
+    Fault(
+        "InterPodAffinity: weight of preferred affinity",
+        NEAR,
+        "return ⟦term.term.weight⟧;",
+        "std::min(term.term.weight, 99)",
+    ),
+    Fault(
+        "InterPodAffinity: hardPodAffinityWeight",
+        NEAR,
+        "return ⟦args_.hard_pod_affinity_weight⟧;",
+        "1",
+    ),
+    Fault(
+        "InterPodAffinity: ignorePreferredTermsOfExistingPods",
+        NEAR,
+        "if (⟦args_.ignore_preferred_terms_of_existing_pods⟧ && !prefers)",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: ignorePreferredTermsOfExistingPods, also if it prefers",
+        NEAR,
+        "ignore_preferred_terms_of_existing_pods && ⟦!prefers⟧)",
+        "true",
+    ),
+    Fault(
+        "InterPodAffinity: nothing found scores 0",
+        NEAR,
+        "if (⟦out.scores.total() == 0⟧) return Status::Skip();",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: rounding of the score",
+        NEAR,
+        "range > 0 ? ⟦static_cast<std::int64_t>(\n                              "
+        "static_cast<double>(kMaxNodeScore) *\n                              "
+        "(static_cast<double>(score - min) / static_cast<double>(range)))⟧",
+        "std::int64_t{std::lround(100.0 * static_cast<double>(score - min) / "
+        "static_cast<double>(range))}",
+    ),
+    Fault(
+        "InterPodAffinity: affinity, a pod comes or goes",
+        NEAR,
+        "⟦filter->affinity.Add(filter->affinity.At(key, cycle.snapshot), row, delta);⟧",
+        "",
+    ),
+    Fault(
+        "InterPodAffinity: anti-affinity, a pod comes or goes",
+        NEAR,
+        "⟦filter->anti.Add(filter->anti.At(term.topology_key, cycle.snapshot), row, delta);⟧",
+        "",
+    ),
+    Fault(
+        "InterPodAffinity: existing anti-affinity, a pod comes or goes",
+        NEAR,
+        "⟦counts.Add(counts.At(term.topology_key, cycle.snapshot), row, delta);⟧",
+        "",
+    ),
+    Fault(
+        "InterPodAffinity: what comes must match",
+        NEAR,
+        "if (⟦!term.matcher.Matches(pod, dictionary)⟧) continue;",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: own namespace beside others",
+        TERMS,
+        "if (⟦in.namespaces.empty()⟧ && !in.namespace_selector)",
+        "true",
+    ),
+    Fault(
+        "InterPodAffinity: own namespace beside a namespaceSelector",
+        TERMS,
+        "namespaces.empty() && ⟦!in.namespace_selector⟧)",
+        "true",
+    ),
+    Fault(
+        "InterPodAffinity: namespaces of existing pods",
+        TERMS,
+        "(⟦std::binary_search(namespaces.begin(), namespaces.end(), ns)⟧ ||",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: namespaceSelector of existing pods",
+        TERMS,
+        "⟦namespace_selector.Matches(namespace_labels, dictionary)⟧) &&",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: changes of deleting pods",
+        CLUSTER + "pod_matcher.h",
+        "⟦(terminating || !pod.terminating)⟧ &&",
+        "!pod.terminating",
+    ),
+    Fault(
+        "API server: matchLabelKeys of affinity",
+        API,
+        "⟦MergeLabelKeys(term.match_label_keys, SelectorOperator::kIn, pod_labels, "
+        "*term.label_selector);⟧",
+        "",
+    ),
+    Fault(
+        "API server: mismatchLabelKeys of affinity",
+        API,
+        "⟦MergeLabelKeys(term.mismatch_label_keys, SelectorOperator::kNotIn, pod_labels,\n         "
+        "        *term.label_selector);⟧",
+        "",
+    ),
+    Fault(
+        "API server: matchLabelKeys of spread",
+        API,
+        "if (⟦constraint.label_selector⟧) {",
+        "std::optional<LabelSelector>()",
+    ),
+    Fault(
+        "API server: limits become requests",
+        API,
+        "⟦for (const auto& [name, limit] : resources.limits) resources.requests.try_emplace(name, "
+        "limit);⟧",
+        "",
+    ),
+    Fault(
+        "API server: ports on the host network",
+        API,
+        "if (⟦host_network && port.host_port == 0⟧)",
+        "false",
+    ),
+    Fault(
+        "API server: default tolerations",
+        API,
+        "if (⟦add_not_ready⟧) add(not_ready);",
+        "false",
+    ),
+    Fault(
+        "API server: default tolerations beside the pod's own",
+        API,
+        "(t.key.empty() || ⟦t.key == key⟧) &&",
+        "false",
+    ),
+    Fault(
+        "API server: default tolerations beside one of another effect",
+        API,
+        "(⟦t.effect == TaintEffect::kAny || t.effect == TaintEffect::kNoExecute⟧)",
+        "true",
+    ),
+    Fault(
+        "API server: default tolerations tolerate NoExecute only",
+        API,
+        "TolerationOperator::kExists, {}, ⟦TaintEffect::kNoExecute⟧}",
+        "TaintEffect::kAny",
+    ),
+    Fault(
+        "API server: the least of the default PriorityClasses",
+        API,
+        "⟦candidate.value < found->value⟧)",
+        "candidate.value > found->value",
+    ),
+    Fault(
+        "API server: preemptionPolicy of the PriorityClass",
+        API,
+        "if (⟦!spec.preemption_policy && found⟧)",
+        "false",
+    ),
+    Fault(
+        "API server: finished pods",
+        API,
+        "return ⟦pod.IsTerminal()⟧;",
+        "false",
+    ),
+    Fault(
+        "DefaultPreemption: victims of the same priority",
+        PREEMPT,
+        "if (⟦pod->priority < cycle.pod.priority⟧) lower",
+        "pod->priority <= cycle.pod.priority",
+    ),
+    Fault(
+        "DefaultPreemption: preemptionPolicy",
+        PREEMPT,
+        'if (⟦pod.spec.preemption_policy == "Never"⟧)',
+        "false",
+    ),
+    Fault(
+        "DefaultPreemption: not eligible because of pods of its priority",
+        PREEMPT,
+        "if (⟦victim->priority < cycle.pod.priority⟧ && IsBeing",
+        "true",
+    ),
+    Fault(
+        "DefaultPreemption: eligible beside a preempted pod",
+        PREEMPT,
+        "&& ⟦IsBeingPreempted(*victim->pod)⟧)",
+        "false",
+    ),
+    Fault(
+        "DefaultPreemption: a preempted pod is being deleted",
+        PREEMPT,
+        "if (⟦!pod.metadata.deletion_timestamp_ns⟧) return false;",
+        "false",
+    ),
+    Fault(
+        "DefaultPreemption: not eligible because of any deletion",
+        PREEMPT,
+        'return ⟦condition.status == "True" && condition.reason == "PreemptionByScheduler"⟧;',
+        "true",
+    ),
+    Fault(
+        "DefaultPreemption: eligible once the nominated node is out",
+        PREEMPT,
+        "if (⟦status.code() == Code::kUnschedulableAndUnresolvable⟧) return {};",
+        "false",
+    ),
+    Fault(
+        "DefaultPreemption: nodes where it doesn't help",
+        PREEMPT,
+        "⟦diagnosis.status(row).code() == Code::kUnschedulable⟧) out",
+        "!diagnosis.status(row).ok()",
+    ),
+    Fault(
+        "DefaultPreemption: one candidate fewer",
+        PREEMPT,
+        "return ⟦std::min(static_cast<std::size_t>(wanted), potential)⟧;",
+        "std::min(static_cast<std::size_t>(wanted), potential) - 1",
+    ),
+    Fault(
+        "DefaultPreemption: minCandidateNodesPercentage",
+        PREEMPT,
+        "std::max<std::int64_t>(⟦share⟧, args_.",
+        "std::int64_t{0}",
+    ),
+    Fault(
+        "DefaultPreemption: minCandidateNodesAbsolute",
+        PREEMPT,
+        "(share, ⟦args_.min_candidate_nodes_absolute⟧);",
+        "0",
+    ),
+    Fault(
+        "DefaultPreemption: goes on until a budget holds",
+        PREEMPT,
+        "return ⟦unharmed⟧ && candidates.size() >= enough; };",
+        "true",
+    ),
+    Fault(
+        "DefaultPreemption: deleting pods are victims",
+        PREEMPT,
+        "⟦std::erase_if(trials[best].victims, "
+        "[](const Victim& v) { return v.pod->terminating; });⟧",
+        "",
+    ),
+    Fault(
+        "DefaultPreemption: the least important is spared first",
+        PREEMPT,
+        "⟦std::sort(lower.begin(), lower.end(), MoreImportant);⟧",
+        "std::sort(lower.begin(), lower.end(), [](const PodPtr& a, const PodPtr& b) { return "
+        "MoreImportant(b, a); });",
+    ),
+    Fault(
+        "DefaultPreemption: budgets are spared last",
+        PREEMPT,
+        "⟦SplitByBudget(lower, budgets, cycle.snapshot.dictionary(), violating, others);⟧",
+        "SplitByBudget(lower, budgets, cycle.snapshot.dictionary(), others, violating);",
+    ),
+    Fault(
+        "DefaultPreemption: the most important victim comes first",
+        PREEMPT,
+        "if (⟦!violating.empty() && !others.empty()⟧) {",
+        "false",
+    ),
+    Fault(
+        "DefaultPreemption: the later start is more important",
+        PREEMPT,
+        "return ⟦StartTime(*a) < StartTime(*b)⟧;",
+        "StartTime(*a) > StartTime(*b)",
+    ),
+    Fault(
+        "DefaultPreemption: a budget allows one less",
+        PREEMPT,
+        "⟦--allowed[i] >= 0⟧) continue;",
+        "--allowed[i] > 0",
+    ),
+    Fault(
+        "DefaultPreemption: budgets of other namespaces",
+        PREEMPT,
+        "if (⟦pod.ns != budget.ns⟧ ||",
+        "false",
+    ),
+    Fault(
+        "DefaultPreemption: budgets of pods without labels",
+        PREEMPT,
+        "|| ⟦labels.empty()⟧ ||",
+        "false",
+    ),
+    Fault(
+        "DefaultPreemption: budgets select",
+        PREEMPT,
+        "⟦!budget.selector.Matches(labels, dictionary)⟧) {",
+        "false",
+    ),
+    Fault(
+        "DefaultPreemption: disruptedPods",
+        PREEMPT,
+        "return ⟦std::find(gone.begin(), gone.end(), pod.pod->metadata.name) == gone.end()⟧;",
+        "true",
+    ),
+    Fault(
+        "DefaultPreemption: empty selectors of budgets",
+        PREEMPT,
+        "if (⟦!selector || selector->Empty() || selector->IsNothing()⟧) continue;",
+        "!selector",
+    ),
+    Fault(
+        "DefaultPreemption: picks by broken budgets",
+        PREEMPT,
+        "return Cost{⟦trial.violations⟧, top",
+        "std::int64_t{0}",
+    ),
+    Fault(
+        "DefaultPreemption: picks by the highest priority",
+        PREEMPT,
+        "trial.violations, ⟦top.priority⟧, sum",
+        "0",
+    ),
+    Fault(
+        "DefaultPreemption: picks by the sum of priorities",
+        PREEMPT,
+        "top.priority, ⟦sum⟧,",
+        "std::int64_t{0}",
+    ),
+    Fault(
+        "DefaultPreemption: picks by the number of victims",
+        PREEMPT,
+        "⟦static_cast<std::int64_t>(trial.victims.size())⟧, -earliest",
+        "std::int64_t{0}",
+    ),
+    Fault(
+        "DefaultPreemption: picks by the latest start",
+        PREEMPT,
+        "trial.victims.size()), ⟦-earliest⟧}",
+        "std::int64_t{0}",
+    ),
+    Fault(
+        "DefaultPreemption: negative priorities in the sum",
+        PREEMPT,
+        "sum += ⟦victim.pod->priority + kShift⟧;",
+        "std::int64_t{victim.pod->priority}",
+    ),
+    Fault(
+        "DefaultPreemption: start of the most important victims",
+        PREEMPT,
+        "if (⟦victim.pod->priority == top.priority⟧)",
+        "true",
+    ),
+    Fault(
+        "nominated pods: of the same priority",
+        FRAMEWORK,
+        "if (⟦nominated->priority >= pod.priority⟧ &&",
+        "nominated->priority > pod.priority",
+    ),
+    Fault(
+        "nominated pods: the pod itself",
+        FRAMEWORK,
+        "&& ⟦nominated->Key() != pod.Key()⟧ &&",
+        "true",
+    ),
+    Fault(
+        "nominated pods: of other schedulers",
+        FRAMEWORK,
+        "(⟦scheduler_names_.empty()⟧ || std::find(scheduler_names_",
+        "true",
+    ),
+    Fault(
+        "nominated pods: not left room for",
+        FRAMEWORK,
+        "⟦FilterNominated(cycle);⟧",
+        "",
+    ),
+    Fault(
+        "nominated pods: counted on",
+        FRAMEWORK,
+        "if (⟦status.ok()⟧) continue;\n      verdicts_[*row]",
+        "status.ok() && (verdicts_[*row] = Verdict{}, true)",
+    ),
+    Fault(
+        "nominated pods: not left room for when preempting",
+        FRAMEWORK,
+        "if (⟦!nominated.empty()⟧) {\n      const Status status = FilterWith",
+        "false",
+    ),
+    Fault(
+        "nominated pods: counted on when preempting",
+        FRAMEWORK,
+        "⟦return RunFilterPluginsOnNode({dry_run.view(), pod, state}, row);⟧",
+        "if (nominated.empty()) return RunFilterPluginsOnNode({dry_run.view(), pod, state}, row); "
+        "else return {};",
+    ),
+    Fault(
+        "nominated pods: the plugins aren't told",
+        FRAMEWORK,
+        "status = ⟦RunPreFilterExtensionAddPod(cycle, with, *nominated[added], row)⟧;",
+        "Status()",
+    ),
+    Fault(
+        "weights of plugins",
+        FRAMEWORK,
+        "total_[i] += row[i] * ⟦weight⟧;",
+        "1",
+    ),
+    Fault(
+        "placing: what is placed takes no room",
+        SCHEDULER,
+        "if (⟦!result.status.ok()⟧) return result;\n    if (Status status = BindAt",
+        "true",
+    ),
+    Fault(
+        "placing: pods that are being deleted",
+        SCHEDULER,
+        "if (⟦pod->terminating⟧) continue;\n      const auto timestamp",
+        "false",
+    ),
+    Fault(
+        "sampling: percentage",
+        SCHEDULER,
+        "percentage = ⟦std::max(50 - all / 125, kLeastPercentage)⟧;",
+        "std::max(49 - all / 125, kLeastPercentage)",
+    ),
+    Fault(
+        "sampling: percentage, the least",
+        SCHEDULER,
+        "percentage = std::max(50 - all / 125, ⟦kLeastPercentage⟧);",
+        "std::int64_t{4}",
+    ),
+    Fault(
+        "sampling: percentage of the profile",
+        SCHEDULER,
+        "percentage =\n        "
+        "⟦framework.profile().percentage_of_nodes_to_score().value_or(percentage_of_nodes_to_score_"
+        ")⟧;",
+        "percentage_of_nodes_to_score_",
+    ),
+    Fault(
+        "sampling: at least 100",
+        SCHEDULER,
+        "return ⟦std::max(static_cast<std::size_t>(all * percentage / 100), kLeast)⟧;",
+        "static_cast<std::size_t>(all * percentage / 100)",
+    ),
+    Fault(
+        "sampling: one is enough without scores",
+        SCHEDULER,
+        "if (⟦!framework.HasScorePlugins()⟧) return 1;",
+        "false",
+    ),
+    Fault(
+        "sampling: the start moves on",
+        SCHEDULER,
+        "⟦start_index_ = (start_index_ + evaluated) % snapshot.size();⟧",
+        "",
+    ),
+    Fault(
+        "sampling: one more than enough ends it",
+        SCHEDULER,
+        "if (⟦!framework.HasFilterPlugins()⟧ && found",
+        "true",
+    ),
+    Fault(
+        "sampling: enough ends it without filters",
+        SCHEDULER,
+        "if (⟦!framework.HasFilterPlugins() && found.size() == enough⟧) break;",
+        "false",
+    ),
+    Fault(
+        "sampling: zones in turn",
+        SCHEDULER,
+        "⟦order = snapshot.TreeOrder();⟧",
+        "order.resize(snapshot.size()); for (Row i = 0; i < snapshot.size(); ++i) order[i] = i;",
+    ),
+    Fault(
+        "sampling: the nominated node first",
+        SCHEDULER,
+        "nominated = ⟦snapshot.Find(pod.pod->status.nominated_node_name)⟧)",
+        'snapshot.Find("")',
+    ),
+    Fault(
+        "sampling: the nominated node, if rejected, counts",
+        SCHEDULER,
+        "rejected += ⟦tried ? 1 : 0⟧;",
+        "0",
+    ),
+    Fault(
+        "sampling: the nominated node counts once",
+        SCHEDULER,
+        "⟦if (row == tried) tried.reset();⟧",
+        "",
+    ),
+    Fault(
+        "sampling: zones of regions",
+        TREE,
+        'return ⟦region + std::string(":\\0:", 3) + zone⟧;',
+        "zone",
+    ),
+    Fault(
+        "sampling: old labels of zones",
+        TREE,
+        "for (const char* key : {⟦beta⟧, stable})",
+        "stable",
     ),
 ]

@@ -149,6 +149,22 @@ def give_ports(s, probability=0.6):
                     container["ports"] = [{"containerPort": r.choice([80, 81, 53])}]
 
 
+def keep_ports_apart(s):
+    """Leaves each port of a node to one running pod, as scheduling does (docs/differences.md)."""
+    used = set()
+    for pod in s.running:
+        spec = pod["spec"]
+        taken = set()
+        for container in spec["containers"] + spec.get("initContainers", []):
+            for port in container.get("ports", []):
+                taken.add((spec["nodeName"], port.get("hostPort") or port["containerPort"]))
+        if taken & used:
+            for container in spec["containers"] + spec.get("initContainers", []):
+                container.pop("ports", None)
+        else:
+            used |= taken
+
+
 def give_images(s):
     """Puts images on nodes and uses them in containers and volumes."""
     r = s.r
@@ -216,8 +232,18 @@ def give_resources(s, strange=0.5):
             known = [*names, *more] if r.chance(strange) else names
             if r.chance(0.8):
                 resources["requests"] = draw.amounts(r, known)
-            if r.chance(0.35):
-                resources["limits"] = draw.amounts(r, known)
+            asked = resources.setdefault("requests", {})
+            running = "nodeName" in spec
+            if strange >= 0.5 and not running and r.chance(0.3):
+                asked.setdefault(more[0], "1")
+            if r.chance(0.4):  # what is requested as well doesn't matter
+                free = [n for n in known if n not in asked or r.chance(0.1)]
+                if running and strange < 0.5:
+                    free = [n for n in free if n in names]
+                resources["limits"] = limits = draw.amounts(r, free)
+                for name in sorted({*limits} & {*more}) if running else ():
+                    pages = name.startswith("hugepages-")
+                    limits[name] = r.choice(["4Mi", "6Mi"] if pages else ["2", "3", "4"])
         if r.chance(0.2):
             spec["overhead"] = draw.amounts(r, [*names, *more], 1)
         if r.chance(0.25):
@@ -308,13 +334,30 @@ def resources(r):
 
 def resize(r):
     """Running pods that are being resized in place."""
-    s = Scene(r, (2, 5)).build((1, 2), allocatable=lambda: scarce(r))
-    give_resources(s, 0.2)
-    for pod in s.running:
-        if r.chance(0.4):
-            pod["spec"]["resources"] = {"requests": draw.amounts(r, ["cpu", "memory"], 1)}
-        if r.chance(0.8):
-            draw.resource_status(r, pod)
+    there = {"cpu": "12", "memory": "24Gi", "pods": "20", "ephemeral-storage": "60Gi"}
+    there.update({"nvidia.com/gpu": "12", "hugepages-2Mi": "48Mi"})
+    s = Scene(r, (2, 5)).build((1, 2), allocatable=lambda: there)
+    for pod in s.pods:
+        spec = pod["spec"]
+        if "nodeName" in spec and r.chance(0.5):
+            spec["initContainers"] = [draw.container(r, "i0")]
+            if r.chance(0.85):
+                spec["initContainers"][0]["restartPolicy"] = "Always"
+        for container in spec["containers"] + spec.get("initContainers", []):
+            asked = {name: r.choice(draw.RESIZED[name]) for name in r.some([*draw.RESIZED], 3, 5)}
+            container["resources"] = {"requests": asked}
+        if "nodeName" not in spec:
+            continue
+        if r.chance(0.5):
+            level = {name: r.choice(draw.RESIZED[name]) for name in ("cpu", "memory")}
+            if r.chance(0.7):
+                level["hugepages-2Mi"] = "2Mi"
+            spec["resources"] = {"requests": level}
+        draw.resource_status(r, pod)
+    if r.chance(0.8):
+        weights = [{"name": name, "weight": r.choice([1, 2])} for name in draw.RESIZED]
+        strategy = {"type": "LeastAllocated", "resources": weights}
+        s.config = with_args(NodeResourcesFit={"scoringStrategy": strategy})
     return s
 
 
@@ -412,6 +455,11 @@ def node_name(r):
     s = Scene(r, (5, 10)).build((0, 1))
     for pod in s.waiting:
         terms = [draw.node_term(r, s.names, 0.9) for _ in range(r.choice([1, 1, 2]))]
+        if r.chance(0.1):  # two names at once
+            fields = [{"key": "metadata.name", "operator": "In"} for _ in range(2)]
+            for field, name in zip(fields, r.sample(s.names, 2), strict=True):
+                field["values"] = [name]
+            terms = [{"matchFields": fields}]
         rule = {"nodeSelectorTerms": terms}
         required = {"requiredDuringSchedulingIgnoredDuringExecution": rule}
         pod["spec"]["affinity"] = {"nodeAffinity": required}
@@ -426,6 +474,24 @@ def host_ports(r):
     return s
 
 
+def host_addresses(r):
+    """The same port on several addresses of a node, in containers and sidecars."""
+    s = Scene(r, (4, 8)).build((1, 2))
+    addresses = ["127.0.0.1", "10.0.0.1", "10.0.0.2", "0.0.0.0", "::"]
+    for pod in s.pods:
+        spec = pod["spec"]
+        container = spec["containers"][0]
+        if r.chance(0.5):
+            container = draw.container(r, "i0", {})
+            container["restartPolicy"] = "Always"
+            spec["initContainers"] = [container]
+        port = {"containerPort": 80, "hostPort": 80, "hostIP": r.choice(addresses)}
+        if r.chance(0.3):
+            port["protocol"] = r.choice(["TCP", "UDP"])
+        container["ports"] = [port]
+    return s
+
+
 def images(r):
     """Images of nodes, by all their names."""
     s = Scene(r, (4, 9)).build((0, 1))
@@ -436,11 +502,11 @@ def images(r):
 def spread(r):
     """Topology spread with all its fields."""
     s = Scene(r, (5, 12), ["ml", "ml", "default"]).build((1, 4))
-    give_spread(s, r.choice([0.2, 0.5, 0.9]))
     if r.chance(0.7):
         give_taints(s, 0.4)
     if r.chance(0.7):
         give_node_affinity(s, 0.5)
+    give_spread(s, r.choice([0.2, 0.5, 0.9]))
     return s
 
 
@@ -565,6 +631,41 @@ def pod_affinity_tight(r):
     return s
 
 
+def pod_affinity_scope(r):
+    """Terms that differ in which pods they select: by label keys or by namespaces."""
+    part = r.choice(["matchLabelKeys", "mismatchLabelKeys", "namespaces", "namespaceSelector"])
+    spaces = ["ml"] if part.endswith("LabelKeys") else ["ml", "prod", "bare"]
+    s = Scene(r, (4, 7), spaces).build((1, 2))
+    for i, node in enumerate(s.nodes):
+        node["metadata"]["labels"].update({ZONE: f"z{i % 3}", HOST: s.names[i]})
+    kinds = r.choice([["podAffinity"], ["podAntiAffinity"], ["podAffinity", "podAntiAffinity"]])
+    required = r.choice([0.2, 0.8])
+    for pod in s.pods:
+        pod["metadata"]["labels"] = {"app": "web", "rev": r.choice(["1", "2"])}
+        if r.chance(0.5):
+            continue
+        term = {"topologyKey": r.choice([ZONE, HOST]), "labelSelector": {}}
+        term["labelSelector"] = r.choice(
+            [
+                {"matchLabels": {"app": "web"}},
+                {"matchLabels": {"app": "web"}},
+                {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]},
+            ]
+        )
+        if part.endswith("LabelKeys"):
+            term[part] = ["rev"]
+        elif part == "namespaces":
+            term[part] = r.some(["ml", "prod", "bare"], 1, 2)
+        else:
+            term[part] = draw.namespace_selector(r)
+        rules = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        if not r.chance(required):
+            weighted = [{"weight": r.randint(1, 100), "podAffinityTerm": term}]
+            rules = {"preferredDuringSchedulingIgnoredDuringExecution": weighted}
+        pod["spec"]["affinity"] = {r.choice(kinds): rules}
+    return s
+
+
 def profiles(r):
     """Several profiles, and pods of one that isn't there."""
     s = mixed(r)
@@ -684,7 +785,7 @@ def admission(r):
             ]
         if r.chance(0.1):
             spec["schedulerName"] = r.choice(["other", "default-scheduler", ""])
-        if r.chance(0.05):
+        if r.chance(0.1):
             pod["status"] = {"phase": r.choice(["Pending", "Succeeded", "Failed"])}
         if r.chance(0.05):
             draw.terminating(pod)
@@ -713,6 +814,9 @@ def nominated(r):
             if r.chance(0.15):
                 draw.terminating(pod)
     nominate(s, 0.5)
+    for pod in s.waiting:
+        if r.chance(0.1):  # a scheduler leaves no room for what another one places
+            pod["spec"]["schedulerName"] = "other"
     part = r.random()
     if part < 0.2:
         give_pod_affinity(s, 0.6, 0.2, 0.6, 0.2)
@@ -720,6 +824,7 @@ def nominated(r):
         give_spread(s, 0.9, 0.6)
     elif part < 0.55:
         give_ports(s, 0.4)
+        keep_ports_apart(s)
     return s
 
 
@@ -782,6 +887,9 @@ def preempt(r):
             known = ["low", "below"] if "nodeName" in pod["spec"] else ["high", "low", "never"]
             pod["spec"].pop("priority", None)
             pod["spec"]["priorityClassName"] = r.choice(known)
+    for pod in s.running:
+        if r.chance(0.08):  # no budget counts it
+            del pod["metadata"]["labels"]
     for i in range(r.randint(0, 4)):
         s.others.append(disruption_budget(s, f"pdb{i}"))
     args = {}
@@ -830,6 +938,7 @@ def preempt_rules(r):
         give_spread(s, 1.0, 0.8, 0.0)
     elif part == "ports":
         give_ports(s, 0.7)
+        keep_ports_apart(s)
     else:
         give_taints(s, 0.3)
         give_node_affinity(s, 0.4)
@@ -840,9 +949,9 @@ def preempt_rules(r):
 def preempt_nominated(r):
     """Preemption next to nominated pods, and of pods that are nominated already."""
     s = preempt(r)
-    nominate(s, 0.4)
+    nominate(s, 0.6)
     for pod in s.running:
-        if r.chance(0.2):
+        if r.chance(0.3):
             draw.terminating(pod, preempted=r.chance(0.7))
     return s
 
@@ -881,6 +990,8 @@ def sampled(r):
             labels[ZONE] = r.choice(zones)
         if r.chance(0.3):
             labels["topology.kubernetes.io/region"] = r.choice(["r1", "r2"])
+        if r.chance(0.1):
+            labels["failure-domain.beta.kubernetes.io/zone"] = r.choice(["z1", "z9"])
     for pod in s.waiting:
         spec = pod["spec"]
         requests = {"cpu": r.choice(["500m", "1", "3", "5"]), "memory": r.choice(["1Gi", "7Gi"])}
@@ -898,7 +1009,24 @@ def sampled(r):
     percentage = r.choice([None, 0, 5, 20, 50, 90, 100])
     fields = {} if percentage is None else {"percentageOfNodesToScore": percentage}
     profile = {"percentageOfNodesToScore": r.choice([0, 10, 40, 100])} if r.chance(0.4) else {}
+    point = r.random()
+    if point < 0.2:  # then one node is enough, or every node fits
+        none = {"disabled": [{"name": "*"}]}
+        profile["plugins"] = {"score": none} if point < 0.12 else {"filter": none}
     s.config = configuration(profile, **fields)
+    return s
+
+
+def vast(r):
+    """So many nodes that the least percentage of them is looked at."""
+    s = Scene(r, (5700, 6000)).build((0, 0), 6)
+    s.mode = "cycle"
+    for node in s.nodes:
+        node["metadata"]["labels"] = {"disk": r.choice(["ssd", "hdd"])}
+        node["status"] = {"allocatable": node["status"]["allocatable"]}
+    for pod in s.waiting:
+        if r.chance(0.5):
+            pod["spec"]["nodeSelector"] = {"disk": "ssd"}
     return s
 
 
@@ -914,12 +1042,14 @@ KINDS = {
     node_affinity: 5,
     node_name: 2,
     host_ports: 4,
+    host_addresses: 2,
     images: 4,
     spread: 8,
     spread_tight: 6,
     default_spread: 5,
     pod_affinity: 8,
     pod_affinity_tight: 6,
+    pod_affinity_scope: 6,
     profiles: 3,
     plugin_sets: 5,
     mixed: 8,
@@ -933,6 +1063,7 @@ KINDS = {
     place: 3,
     place_affinity: 3,
     sampled: 4,
+    vast: 0.02,
 }
 
 

@@ -8,32 +8,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from . import answer, compare, coverage, generate, shrink
+from . import answer, compare, coverage, generate, log, shrink
 
 SHOWN = 5  # differences that are reduced and printed
 MANY = 2000  # how often a preemption is asked for before it counts as different
-
-
-def lacks(case, features):
-    """Names a feature of the list that the case needs, or None."""
-    for feature in features:
-        if case["mode"] == feature:
-            return feature
-        if feature == "affinity" and needs_affinity(case):
-            return feature
-        if feature == "nominated" and any(
-            (item.get("status") or {}).get("nominatedNodeName") for item in case["cluster"]["items"]
-        ):
-            return feature
-    return None
-
-
-def needs_affinity(case):
-    """Says whether InterPodAffinity has something to say."""
-    config = json.dumps(case["config"]) if case["config"] else ""
-    rules = ("podAffinity", "podAntiAffinity")
-    affinities = [(i.get("spec") or {}).get("affinity") for i in case["cluster"]["items"]]
-    return "InterPodAffinity" in config or any(a and any(x in a for x in rules) for a in affinities)
 
 
 class Tally:
@@ -42,11 +20,8 @@ class Tally:
     def __init__(self):
         self.by_kind = {}
         self.statuses = Counter()
-        self.fields = Counter()
         self.ties = 0
         self.refused = 0
-        self.left_out = Counter()
-        self.compared = [0, 0]  # pods and nodes
 
     def add(self, case, want):
         """Counts a case and the statuses of its answer."""
@@ -72,7 +47,7 @@ class Tally:
         return out
 
 
-def compare_all(cases, work, sides, left_out, tally):
+def compare_all(cases, work, sides, tally):
     """Answers and compares cases; returns {name: differences}."""
     answer.write_cases(cases, work / "cases")
     for side in ("want", "got"):
@@ -83,26 +58,13 @@ def compare_all(cases, work, sides, left_out, tally):
     for case in cases:
         want = answer.read(work / "want", case["name"])
         tally.add(case, want)
-        feature = lacks(case, left_out)
-        if feature:
-            tally.left_out[feature] += 1
-            continue
-        tally.compared[0] += len(want)
-        tally.compared[1] += sum(item["kind"] == "Node" for item in case["cluster"]["items"])
-        different = differences(case, want, answer.read(work / "got", case["name"]))
+        got = answer.read(work / "got", case["name"])
+        different = compare.differences(case["mode"], want, got)
         if different and case["mode"] == "preempt":
-            want = ask_again(case, work, sides)
-            different = differences(case, want, answer.read(work / "got", case["name"]))
+            different = compare.differences("preempt", ask_again(case, work, sides), got)
         if different:
             found[case["name"]] = different
     return found
-
-
-def differences(case, want, got):
-    """Compares two answers to a case; a mode that isn't there is one difference."""
-    if isinstance(got, dict) and "unsupported" in got:
-        return [compare.Difference("", "mode", case["mode"], "not supported")]
-    return compare.differences(case["mode"], want, got)
 
 
 def ask_again(case, work, sides):
@@ -129,19 +91,17 @@ def show(case, different, work, sides):
     sys.stdout.flush()
 
 
-def log_line(seed, tally, rare, number):
+def log_row(seed, tally, rare, number):
     """Makes a row of the log in docs/conformance.md."""
     command = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    cases = tally.total()[0]
-    pods, nodes = tally.compared
+    cases, pods, nodes = tally.total()
     today = datetime.datetime.now(datetime.timezone.utc).date()
     plugins = Counter()
     for (plugin, _, _), count in tally.statuses.items():
         plugins[plugin or "-"] += count
     counts = ", ".join(f"{plugin} {count}" for plugin, count in sorted(plugins.items()))
-    row = (today, commit, "1.37.2", seed, cases, pods, nodes, counts, rare, number)
-    return "| " + " | ".join(map(str, row)) + " |"
+    return (today, commit, "1.37.2", seed, cases, pods, nodes, counts, rare, number)
 
 
 def run(options, sides):
@@ -149,7 +109,7 @@ def run(options, sides):
     work = Path(options.work)
     cases = list(generate.cases(options.pods, options.seed, options.kinds))
     tally = Tally()
-    found = compare_all(cases, work, sides, options.leave_out, tally)
+    found = compare_all(cases, work, sides, tally)
     for case in cases:
         if case["name"] in found:
             show(case, found[case["name"]], work, sides)
@@ -159,8 +119,6 @@ def run(options, sides):
     table, rare = coverage.report(tally.statuses, tally.total()[1])
     print("\n" + "\n".join(table))
     print("\n" + "\n".join(tally.lines()))
-    for feature, count in sorted(tally.left_out.items()):
-        print(f"cases left out of the comparison, {feature}: {count}")
     print(f"cases that both refuse or that only one does: {tally.refused}")
     print(f"preemptions that upstream answers at random: {tally.ties}")
     print(f"declared statuses that came up too rarely: {rare}")
@@ -170,10 +128,9 @@ def run(options, sides):
     for field, count in by_field.most_common():
         print(f"differences in {field}: {count}")
     number = sum(map(len, found.values()))
-    pods, nodes = tally.compared
+    _, pods, nodes = tally.total()
     if options.log:
-        with Path(options.log).open("a", encoding="utf-8") as log:
-            log.write(log_line(options.seed, tally, rare, number) + "\n")
+        log.append_row(options.log, log_row(options.seed, tally, rare, number))
     print(f"pods={pods} nodes={nodes} differences={number}")
     if options.kinds is None and options.pods >= coverage.PODS and rare:
         print("coverage: too rare statuses", file=sys.stderr)

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -100,6 +101,35 @@ TEST(Preemption, EnoughCandidatesEndTheSearch) {
   EXPECT_EQ(nominated(0, 5), "n14");
   EXPECT_EQ(nominated(50, 1), "n22");    // 15 of 30
   EXPECT_EQ(nominated(10, 100), "n38");  // all
+}
+
+TEST(Preemption, NodesAreTriedZoneByZone) {
+  std::string text = Prio("new", 10, "", "1");
+  for (const auto& [node, zone, priority] :
+       {std::tuple{"a", "z1", 5}, std::tuple{"b", "z1", 5}, std::tuple{"c", "z2", 1}}) {
+    text += NodeYaml(node, std::string("topology.kubernetes.io/zone: ") + zone, "1") +
+            Prio(std::string("on-") + node, priority, node);
+  }
+  const Cluster cluster = Parse(text);
+  const auto scheduler = MakeScheduler(
+      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+      "profiles:\n- pluginConfig:\n  - name: DefaultPreemption\n    args:\n"
+      "      minCandidateNodesPercentage: 0\n      minCandidateNodesAbsolute: 2\n");
+  // Two candidates are enough: a and c, since the other zone comes second.
+  EXPECT_EQ(scheduler->FindVictims(cluster.view(), *Pod(cluster, "new")).nominated_node, "c");
+}
+
+TEST(Preemption, APortIsInUseUntilTheLastPodGoes) {
+  const auto scheduler = MakeScheduler();
+  const std::string port = "  containers: [{name: c, ports: [{containerPort: 53, hostPort: 53}]}]\n";
+  const auto pod = [&](const std::string& name, int priority, const std::string& node) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n" + port +
+           "  priority: " + std::to_string(priority) + "\n" +
+           (node.empty() ? "" : "  nodeName: " + node + "\n");
+  };
+  const Cluster cluster =
+      Parse(NodeYaml("n1") + pod("stays", 10, "n1") + pod("goes", 1, "n1") + pod("new", 10, ""));
+  EXPECT_EQ(scheduler->FindVictims(cluster.view(), *Pod(cluster, "new")).nominated_node, "");
 }
 
 TEST(Preemption, SaysWhyItDoesNotHelp) {

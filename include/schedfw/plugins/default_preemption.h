@@ -44,7 +44,7 @@ inline Result<void> Validate(const DefaultPreemptionArgs& args) {
 /// Finds the node where evicting pods of lower priority costs least, and the fewest pods to evict
 /// there (plugins/defaultpreemption, framework/preemption).
 ///
-/// Nodes are tried in the order of their names, on private copies and in parallel, until enough
+/// Nodes are tried in upstream's order (NodeTree), on private copies and in parallel, until enough
 /// candidates are found; the result is that of trying them one by one. Upstream starts at a random
 /// node. Where a pod has no start time, upstream takes the time of the trial; here it counts as
 /// later than any, and among equals the first by namespace and name is the more important one.
@@ -103,7 +103,7 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
       result.nominated_node_name = "";
       return Status::Unschedulable(NoNodeMessage(nodes, reasons));
     }
-    const std::size_t best = Pick(candidates, trials);
+    const std::size_t best = Pick(candidates, trials, potential, cycle.snapshot.NameRank());
     result.nominated_node_name = cycle.snapshot.name(potential[best]);
     // Those that are being deleted already need no eviction (preemption/executor.go).
     std::erase_if(trials[best].victims, [](const Victim& v) { return v.pod->terminating; });
@@ -149,16 +149,14 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
     return false;
   }
 
-  // The nodes that were rejected in a way that fewer pods may change, by name.
+  // The nodes that were rejected in a way that fewer pods may change, zone by zone in turn.
   static std::vector<Row> PotentialNodes(const Cycle& cycle, const Diagnosis& diagnosis) {
     std::vector<Row> out;
     const bool all = diagnosis.pre_filter.code() == Code::kUnschedulable;
     if (!all && !diagnosis.pre_filter.ok()) return out;
-    for (Row row = 0; row < cycle.snapshot.size(); ++row) {
+    for (const Row row : cycle.snapshot.TreeOrder()) {
       if (all || diagnosis.status(row).code() == Code::kUnschedulable) out.push_back(row);
     }
-    const std::vector<std::uint32_t>& rank = cycle.snapshot.NameRank();
-    std::sort(out.begin(), out.end(), [&](Row a, Row b) { return rank[a] < rank[b]; });
     return out;
   }
 
@@ -323,9 +321,10 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
     return std::find(gone.begin(), gone.end(), pod.pod->metadata.name) == gone.end();
   }
 
-  // The candidate where the harm is least; of equals the first (pickOneNodeForPreemption).
+  // The candidate where the harm is least; of equals the first by name (pickOneNodeForPreemption).
   static std::size_t Pick(const std::vector<std::size_t>& candidates,
-                          const std::vector<Trial>& trials) {
+                          const std::vector<Trial>& trials, const std::vector<Row>& rows,
+                          const std::vector<std::uint32_t>& rank) {
     using Cost = std::array<std::int64_t, 5>;
     const auto cost = [](const Trial& trial) {
       // Priorities are shifted so that negative ones don't make more victims cheaper.
@@ -345,7 +344,7 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
     Cost least = cost(trials[best]);
     for (const std::size_t candidate : candidates) {
       const Cost own = cost(trials[candidate]);
-      if (own < least) {
+      if (own < least || (own == least && rank[rows[candidate]] < rank[rows[best]])) {
         least = own;
         best = candidate;
       }
