@@ -119,17 +119,25 @@ TEST(Preemption, NodesAreTriedZoneByZone) {
   EXPECT_EQ(scheduler->FindVictims(cluster.view(), *Pod(cluster, "new")).nominated_node, "c");
 }
 
-TEST(Preemption, APortIsInUseUntilTheLastPodGoes) {
+// Two pods with one host port on a node: they weren't scheduled there.
+TEST(Preemption, AnEvictedPodFreesItsPortThoughAnotherHasItToo) {
   const auto scheduler = MakeScheduler();
-  const std::string port = "  containers: [{name: c, ports: [{containerPort: 53, hostPort: 53}]}]\n";
+  const std::string port =
+      "  containers: [{name: c, ports: [{containerPort: 53, hostPort: 53}]}]\n";
   const auto pod = [&](const std::string& name, int priority, const std::string& node) {
     return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n" + port +
            "  priority: " + std::to_string(priority) + "\n" +
            (node.empty() ? "" : "  nodeName: " + node + "\n");
   };
-  const Cluster cluster =
-      Parse(NodeYaml("n1") + pod("stays", 10, "n1") + pod("goes", 1, "n1") + pod("new", 10, ""));
-  EXPECT_EQ(scheduler->FindVictims(cluster.view(), *Pod(cluster, "new")).nominated_node, "");
+  const std::string node = NodeYaml("n1") + pod("stays", 10, "n1");
+  const Cluster two = Parse(node + pod("goes", 1, "n1") + pod("new", 10, ""));
+  EXPECT_EQ(Names(scheduler->FindVictims(two.view(), *Pod(two, "new"))), (Strings{"goes"}));
+  const Cluster one = Parse(node + Prio("goes", 1, "n1") + pod("new", 10, ""));
+  EXPECT_EQ(Names(scheduler->FindVictims(one.view(), *Pod(one, "new"))), Strings{});
+  // A pod that is deleted leaves the port to the other one.
+  Cluster events = Parse(node + pod("goes", 1, "n1") + pod("new", 10, ""));
+  ASSERT_TRUE(events.DeletePod("default", "goes").ok());
+  EXPECT_FALSE(scheduler->Schedule(events.view(), *Pod(events, "new")).status.ok());
 }
 
 TEST(Preemption, SaysWhyItDoesNotHelp) {

@@ -21,6 +21,8 @@ struct HostPort {
   StringId protocol = 0;
   StringId ip = 0;  ///< "0.0.0.0" stands for all
   std::int32_t port = 0;
+
+  friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
 /// A term of a node selector: all expressions on labels and all tests of the name must hold.

@@ -11,7 +11,13 @@ namespace schedfw {
 
 /// Filters nodes where a host port the pod wants is taken (plugins/nodeports). Two uses conflict
 /// when protocol and port are the same and the IPs are, or one of them is 0.0.0.0.
-class NodePorts : public PreFilterPlugin, public BatchFilterPlugin, public EnqueueExtensions {
+///
+/// Upstream keeps the ports of a node as a set: in a dry run a pod that goes frees its ports though
+/// another pod on the node has the same ones.
+class NodePorts : public PreFilterPlugin,
+                  public PreFilterExtensions,
+                  public BatchFilterPlugin,
+                  public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "NodePorts";
 
@@ -23,8 +29,29 @@ class NodePorts : public PreFilterPlugin, public BatchFilterPlugin, public Enque
     return {};
   }
 
+  const PreFilterExtensions* Extensions() const override { return this; }
+  Status AddPod(const Cycle&, CycleState& state, const PodInfo& added,
+                const NodeInfo& node) const override {
+    FilterState* filter = state.Find<FilterState>();
+    if (filter == nullptr) return NoState();
+    for (const HostPort& port : added.host_ports) {
+      std::erase_if(filter->freed, [&](const FreedPort& freed) {
+        return freed.row == node.row() && freed.port == port;
+      });
+    }
+    return {};
+  }
+  Status RemovePod(const Cycle&, CycleState& state, const PodInfo& removed,
+                   const NodeInfo& node) const override {
+    FilterState* filter = state.Find<FilterState>();
+    if (filter == nullptr) return NoState();
+    for (const HostPort& port : removed.host_ports) filter->freed.push_back({node.row(), port});
+    return {};
+  }
+
   void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
-    if (cycle.state.Find<FilterState>() == nullptr) {
+    const FilterState* state = cycle.state.Find<FilterState>();
+    if (state == nullptr) {
       std::fill_n(codes, rows.size(), kFilterFault);
       return;
     }
@@ -33,7 +60,7 @@ class NodePorts : public PreFilterPlugin, public BatchFilterPlugin, public Enque
     for (Row row = rows.begin; row < rows.end; ++row) {
       if (with_ports[row] == 0) continue;
       for (const PodPtr& pod : cycle.snapshot.pods(row)) {
-        if (Conflict(cycle.pod, *pod, any_ip)) {
+        if (Conflict(cycle.pod, *pod, any_ip, row, state->freed)) {
           codes[row - rows.begin] = 1;
           break;
         }
@@ -41,9 +68,7 @@ class NodePorts : public PreFilterPlugin, public BatchFilterPlugin, public Enque
     }
   }
   Status Explain(const Cycle&, std::uint32_t code) const override {
-    if (code == kFilterFault) {
-      return Status::Error("reading \"PreFilterNodePorts\" from cycleState: not found");
-    }
+    if (code == kFilterFault) return NoState();
     return Status::Unschedulable("node(s) didn't have free ports for the requested pod ports");
   }
 
@@ -59,14 +84,30 @@ class NodePorts : public PreFilterPlugin, public BatchFilterPlugin, public Enque
   }
 
  private:
-  // Says that PreFilter has run; what it found is in the pod.
-  struct FilterState {};
+  struct FreedPort {
+    Row row;
+    HostPort port;
+  };
+  // Says that PreFilter has run; what the pod wants is in the pod.
+  struct FilterState {
+    std::vector<FreedPort> freed;  // in a dry run
+  };
 
-  static bool Conflict(const PodInfo& a, const PodInfo& b, StringId any_ip) {
-    for (const HostPort& x : a.host_ports) {
-      for (const HostPort& y : b.host_ports) {
+  static Status NoState() {
+    return Status::Error("reading \"PreFilterNodePorts\" from cycleState: not found");
+  }
+
+  // Whether `pod` wants a port that `other`, on `row`, has.
+  static bool Conflict(const PodInfo& pod, const PodInfo& other, StringId any_ip, Row row = 0,
+                       const std::vector<FreedPort>& freed = {}) {
+    const auto is_freed = [&](const HostPort& port) {
+      return std::any_of(freed.begin(), freed.end(),
+                         [&](const FreedPort& f) { return f.row == row && f.port == port; });
+    };
+    for (const HostPort& x : pod.host_ports) {
+      for (const HostPort& y : other.host_ports) {
         if (x.port == y.port && x.protocol == y.protocol &&
-            (x.ip == y.ip || x.ip == any_ip || y.ip == any_ip)) {
+            (x.ip == y.ip || x.ip == any_ip || y.ip == any_ip) && !is_freed(y)) {
           return true;
         }
       }
