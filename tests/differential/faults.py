@@ -607,10 +607,10 @@ FAULTS = [
         "",
     ),
     Fault(
-        "API server: matchLabelKeys of spread",
-        API,
-        "if (⟦constraint.label_selector⟧) {",
-        "std::optional<LabelSelector>()",
+        "PodTopologySpread: matchLabelKeys",
+        CLUSTER + "pod_info.h",
+        "for (const std::string& key : ⟦in.match_label_keys⟧) {\n    const auto label = pod_labels",
+        "std::vector<std::string>()",
     ),
     Fault(
         "API server: limits become requests",
@@ -659,12 +659,6 @@ FAULTS = [
         "API server: preemptionPolicy of the PriorityClass",
         API,
         "if (⟦!spec.preemption_policy && found⟧)",
-        "false",
-    ),
-    Fault(
-        "API server: finished pods",
-        API,
-        "return ⟦pod.IsTerminal()⟧;",
         "false",
     ),
     Fault(

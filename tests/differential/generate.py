@@ -639,7 +639,7 @@ def pod_affinity_scope(r):
     for i, node in enumerate(s.nodes):
         node["metadata"]["labels"].update({ZONE: f"z{i % 3}", HOST: s.names[i]})
     kinds = r.choice([["podAffinity"], ["podAntiAffinity"], ["podAffinity", "podAntiAffinity"]])
-    required = r.choice([0.2, 0.8])
+    required = r.choice([0.2, 0.5, 0.8])
     for pod in s.pods:
         pod["metadata"]["labels"] = {"app": "web", "rev": r.choice(["1", "2"])}
         if r.chance(0.5):
@@ -663,6 +663,8 @@ def pod_affinity_scope(r):
             weighted = [{"weight": r.randint(1, 100), "podAffinityTerm": term}]
             rules = {"preferredDuringSchedulingIgnoredDuringExecution": weighted}
         pod["spec"]["affinity"] = {r.choice(kinds): rules}
+    if r.chance(0.5):
+        s.config = with_args(InterPodAffinity={"hardPodAffinityWeight": r.choice([0, 10, 100])})
     return s
 
 
@@ -946,6 +948,73 @@ def preempt_rules(r):
     return s
 
 
+def preempt_tight(r):
+    """Room enough, but one pod more or less tips the skew, or an affinity."""
+    spaces = ["ml", "ml", "ml", "prod"]
+    s = Scene(r, (4, 6), spaces).build((1, 4), 8)
+    s.mode = "preempt"
+    for i, node in enumerate(s.nodes):
+        node["metadata"]["labels"].update({ZONE: f"z{i % 2}", HOST: s.names[i]})
+    if r.chance(0.7):  # hardly any pod runs in the other zone, where none may go
+        for node in s.nodes[1::2]:
+            node["spec"]["taints"] = [{"key": "a", "value": "1", "effect": "NoSchedule"}]
+        away = set(s.names[1::2])
+        s.running = [p for p in s.running if p["spec"]["nodeName"] not in away or r.chance(0.3)]
+    for pod in s.pods:
+        pod["metadata"]["labels"] = {"app": r.choice(["web", "web", "web", "db"])}
+        running = "nodeName" in pod["spec"]
+        pod["spec"]["priority"] = r.choice([0, 1, 5, 50] if running else [10, 10, 100])
+        if running:
+            pod["status"] = {"startTime": f"2026-01-01T{r.randint(0, 23):02d}:00:00Z"}
+            if r.chance(0.15):
+                draw.terminating(pod)
+    if r.chance(0.5):
+        give_tight_spread(s)
+    else:
+        give_tight_affinity(s)
+    if r.chance(0.4):
+        nominate(s, 0.4)
+    if r.chance(0.3):
+        off = {"filter": {"disabled": [{"name": "TaintToleration"}]}}
+        s.config = configuration({"plugins": off})
+    return s
+
+
+def give_tight_spread(s):
+    """Gives waiting pods a hard constraint on pods of one application."""
+    r = s.r
+    for pod in s.waiting:
+        constraint = {
+            "maxSkew": r.choice([1, 1, 2]),
+            "topologyKey": r.choice([ZONE, HOST]),
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}},
+        }
+        if r.chance(0.3):
+            constraint["minDomains"] = r.choice([2, 3, 7])
+        if r.chance(0.3):
+            constraint["nodeTaintsPolicy"] = "Honor"
+        pod["spec"]["topologySpreadConstraints"] = [constraint]
+
+
+def give_tight_affinity(s):
+    """Gives pods one required rule each: to, against or of pods of one application."""
+    r = s.r
+    for pod in s.pods:
+        if "nodeName" in pod["spec"] and r.chance(0.6):
+            continue
+        kind = "podAntiAffinity" if r.chance(0.7) else "podAffinity"
+        selector = {"matchLabels": {"app": r.choice(["web", "web", "db"])}}
+        terms = [{"topologyKey": r.choice([ZONE, HOST, HOST]), "labelSelector": selector}]
+        rules = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+        pod["spec"]["affinity"] = {kind: rules}
+        if "nodeName" not in pod["spec"] and r.chance(0.3):
+            selector = {"matchLabels": {"app": "web"}}
+            near = {"topologyKey": HOST, "labelSelector": selector}
+            rules = {"requiredDuringSchedulingIgnoredDuringExecution": [near]}
+            pod["spec"]["affinity"]["podAffinity"] = rules
+
+
 def preempt_nominated(r):
     """Preemption next to nominated pods, and of pods that are nominated already."""
     s = preempt(r)
@@ -1059,6 +1128,7 @@ KINDS = {
     nominated: 4,
     preempt: 6,
     preempt_rules: 6,
+    preempt_tight: 8,
     preempt_nominated: 4,
     place: 3,
     place_affinity: 3,
