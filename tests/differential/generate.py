@@ -197,7 +197,7 @@ def give_spread(s, hard=0.5, probability=0.9, of_running=0.1):
             pod["spec"]["topologySpreadConstraints"] = constraints
     for pod in s.running:
         if r.chance(0.08):
-            draw.terminating(pod)
+            draw.terminating(r, pod)
 
 
 def give_pod_affinity(s, waiting=0.9, running=0.4, required=0.4, preferred=0.4):
@@ -554,7 +554,7 @@ def spread_tight(r):
             pod["spec"]["tolerations"] = [{"operator": "Exists"}]
     for pod in s.running:
         if r.chance(0.15):
-            draw.terminating(pod)
+            draw.terminating(r, pod)
     return s
 
 
@@ -790,7 +790,7 @@ def admission(r):
         if r.chance(0.1):
             pod["status"] = {"phase": r.choice(["Pending", "Succeeded", "Failed"])}
         if r.chance(0.05):
-            draw.terminating(pod)
+            draw.terminating(r, pod)
     return s
 
 
@@ -814,7 +814,7 @@ def nominated(r):
         if running:
             pod["status"]["startTime"] = f"2026-01-01T{r.randint(0, 23):02d}:00:00Z"
             if r.chance(0.15):
-                draw.terminating(pod)
+                draw.terminating(r, pod)
     nominate(s, 0.5)
     for pod in s.waiting:
         if r.chance(0.1):  # a scheduler leaves no room for what another one places
@@ -948,18 +948,52 @@ def preempt_rules(r):
     return s
 
 
+def preempt_budgets(r):
+    """Equal pods on full nodes, where budgets and the finer criteria decide."""
+    there = {"cpu": "4", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "0"}
+    s = Scene(r, (2, 4), ["ml"]).build((0, 0), 8, lambda: there)
+    s.mode = "preempt"
+    fill(s, r.choice([[5], [0, 5], [5, 5, -2147483648]]))
+    for pod in s.running:
+        pod["metadata"]["labels"] = {"app": r.choice(["web", "web", "db"])}
+        if r.chance(0.2):
+            del pod["metadata"]["labels"]
+    for pod in s.waiting:
+        requests = {"cpu": r.choice(["1", "2", "3", "4"]), "memory": "512Mi"}
+        pod["spec"]["containers"] = [draw.container(r, "c", requests)]
+        pod["spec"]["priority"] = 10
+    selectors = [{"matchLabels": {"app": "web"}}, {"matchLabels": {"app": "db"}}]
+    if r.chance(0.3):
+        selectors = [{"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}]
+    for i, selector in enumerate(selectors[: r.randint(1, 2)]):
+        budget = disruption_budget(s, f"pdb{i}")
+        budget["spec"]["selector"] = selector
+        s.others.append(budget)
+    if r.chance(0.4):
+        args = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": r.choice([1, 2])}
+        s.config = with_args(DefaultPreemption=args)
+    return s
+
+
 def preempt_tight(r):
     """Room enough, but one pod more or less tips the skew, or an affinity."""
     spaces = ["ml", "ml", "ml", "prod"]
     s = Scene(r, (4, 6), spaces).build((1, 4), 8)
     s.mode = "preempt"
     for i, node in enumerate(s.nodes):
-        node["metadata"]["labels"].update({ZONE: f"z{i % 2}", HOST: s.names[i]})
+        node["metadata"]["labels"].update(
+            {ZONE: f"z{i % 2}", HOST: s.names[i], "rack": f"r{i // 2}"}
+        )
+    without_taints = r.chance(0.3)  # then a node may be left out of the counts and still be open
+    if without_taints:
+        off = {"filter": {"disabled": [{"name": "TaintToleration"}]}}
+        s.config = configuration({"plugins": off})
     if r.chance(0.7):  # hardly any pod runs in the other zone, where none may go
         for node in s.nodes[1::2]:
             node["spec"]["taints"] = [{"key": "a", "value": "1", "effect": "NoSchedule"}]
         away = set(s.names[1::2])
-        s.running = [p for p in s.running if p["spec"]["nodeName"] not in away or r.chance(0.3)]
+        kept = 0.8 if without_taints else 0.3
+        s.running = [p for p in s.running if p["spec"]["nodeName"] not in away or r.chance(kept)]
     for pod in s.pods:
         pod["metadata"]["labels"] = {"app": r.choice(["web", "web", "web", "db"])}
         running = "nodeName" in pod["spec"]
@@ -967,32 +1001,29 @@ def preempt_tight(r):
         if running:
             pod["status"] = {"startTime": f"2026-01-01T{r.randint(0, 23):02d}:00:00Z"}
             if r.chance(0.15):
-                draw.terminating(pod)
+                draw.terminating(r, pod)
     if r.chance(0.5):
-        give_tight_spread(s)
+        give_tight_spread(s, 0.7 if without_taints else 0.3)
     else:
         give_tight_affinity(s)
     if r.chance(0.4):
         nominate(s, 0.4)
-    if r.chance(0.3):
-        off = {"filter": {"disabled": [{"name": "TaintToleration"}]}}
-        s.config = configuration({"plugins": off})
     return s
 
 
-def give_tight_spread(s):
+def give_tight_spread(s, honor):
     """Gives waiting pods a hard constraint on pods of one application."""
     r = s.r
     for pod in s.waiting:
         constraint = {
             "maxSkew": r.choice([1, 1, 2]),
-            "topologyKey": r.choice([ZONE, HOST]),
+            "topologyKey": r.choice([ZONE, HOST, "rack"]),
             "whenUnsatisfiable": "DoNotSchedule",
             "labelSelector": {"matchLabels": {"app": "web"}},
         }
         if r.chance(0.3):
             constraint["minDomains"] = r.choice([2, 3, 7])
-        if r.chance(0.3):
+        if r.chance(honor):
             constraint["nodeTaintsPolicy"] = "Honor"
         pod["spec"]["topologySpreadConstraints"] = [constraint]
 
@@ -1021,7 +1052,9 @@ def preempt_nominated(r):
     nominate(s, 0.6)
     for pod in s.running:
         if r.chance(0.3):
-            draw.terminating(pod, preempted=r.chance(0.7))
+            draw.terminating(r, pod, preempted=r.chance(0.7))
+        elif r.chance(0.1):
+            draw.disrupted(r, pod)
     return s
 
 
@@ -1035,6 +1068,8 @@ def place(r):
         if r.chance(0.2):
             requests["nvidia.com/gpu"] = "1"
         pod["spec"]["containers"] = [draw.container(r, "c", requests)]
+        if r.chance(0.05):
+            draw.terminating(r, pod)
     for part in r.some([give_spread, give_taints, give_node_affinity, give_ports], 0, 2):
         part(s)
     return s
@@ -1128,6 +1163,7 @@ KINDS = {
     nominated: 4,
     preempt: 6,
     preempt_rules: 6,
+    preempt_budgets: 6,
     preempt_tight: 8,
     preempt_nominated: 4,
     place: 3,
