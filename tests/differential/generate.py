@@ -984,7 +984,7 @@ def preempt_tight(r):
         node["metadata"]["labels"].update(
             {ZONE: f"z{i % 2}", HOST: s.names[i], "rack": f"r{i // 2}"}
         )
-    without_taints = r.chance(0.3)  # then a node may be left out of the counts and still be open
+    without_taints = r.chance(0.4)  # then a node may be left out of the counts and still be open
     if without_taints:
         off = {"filter": {"disabled": [{"name": "TaintToleration"}]}}
         s.config = configuration({"plugins": off})
@@ -1017,7 +1017,7 @@ def give_tight_spread(s, honor):
     for pod in s.waiting:
         constraint = {
             "maxSkew": r.choice([1, 1, 2]),
-            "topologyKey": r.choice([ZONE, HOST, "rack"]),
+            "topologyKey": r.choice([ZONE, HOST, "rack", "rack"]),
             "whenUnsatisfiable": "DoNotSchedule",
             "labelSelector": {"matchLabels": {"app": "web"}},
         }
@@ -1153,7 +1153,7 @@ KINDS = {
     default_spread: 5,
     pod_affinity: 8,
     pod_affinity_tight: 6,
-    pod_affinity_scope: 6,
+    pod_affinity_scope: 8,
     profiles: 3,
     plugin_sets: 5,
     mixed: 8,
@@ -1164,7 +1164,7 @@ KINDS = {
     preempt: 6,
     preempt_rules: 6,
     preempt_budgets: 6,
-    preempt_tight: 8,
+    preempt_tight: 14,
     preempt_nominated: 4,
     place: 3,
     place_affinity: 3,
