@@ -121,7 +121,8 @@ TEST(Preemption, NodesAreTriedZoneByZone) {
 
 TEST(Preemption, APortIsInUseUntilTheLastPodGoes) {
   const auto scheduler = MakeScheduler();
-  const std::string port = "  containers: [{name: c, ports: [{containerPort: 53, hostPort: 53}]}]\n";
+  const std::string port =
+      "  containers: [{name: c, ports: [{containerPort: 53, hostPort: 53}]}]\n";
   const auto pod = [&](const std::string& name, int priority, const std::string& node) {
     return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n" + port +
            "  priority: " + std::to_string(priority) + "\n" +
