@@ -607,10 +607,10 @@ FAULTS = [
         "",
     ),
     Fault(
-        "PodTopologySpread: matchLabelKeys",
-        CLUSTER + "pod_info.h",
-        "for (const std::string& key : ⟦in.match_label_keys⟧) {\n    const auto label = pod_labels",
-        "std::vector<std::string>()",
+        "API server: matchLabelKeys of spread",
+        API,
+        "constraint.match_label_keys, ⟦SelectorOperator::kIn⟧,",
+        "SelectorOperator::kNotIn",
     ),
     Fault(
         "API server: limits become requests",

@@ -367,10 +367,14 @@ def strategies(r):
     args = {}
     if r.chance(0.9):
         args["NodeResourcesFit"] = {"scoringStrategy": scoring_strategy(r)}
-    if r.chance(0.5):
+    for pod in s.waiting:  # what is ignored is asked for, and more than there is
+        if r.chance(0.4):
+            asked = pod["spec"]["containers"][0]["resources"].setdefault("requests", {})
+            asked[r.choice(["example.com/foo", "nvidia.com/gpu"])] = "50"
+    if r.chance(0.6):
         known = ["example.com/foo", "nvidia.com/gpu", "foo", "hugepages-2Mi", "cpu"]
         args.setdefault("NodeResourcesFit", {})["ignoredResources"] = r.some(known, 1, 3)
-    if r.chance(0.3):
+    if r.chance(0.5):
         groups = r.some(["nvidia.com", "example.com", "kubernetes.io", "foo"], 1, 2)
         args.setdefault("NodeResourcesFit", {})["ignoredResourceGroups"] = groups
     if r.chance(0.7):
@@ -953,7 +957,7 @@ def preempt_budgets(r):
     there = {"cpu": "4", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "0"}
     s = Scene(r, (2, 4), ["ml"]).build((0, 0), 8, lambda: there)
     s.mode = "preempt"
-    fill(s, r.choice([[5], [0, 5], [5, 5, -2147483648]]))
+    fill(s, r.choice([[5], [0, 5], [5, 5, -2147483648], [5, -2147483648]]))
     for pod in s.running:
         pod["metadata"]["labels"] = {"app": r.choice(["web", "web", "db"])}
         if r.chance(0.2):
@@ -970,7 +974,8 @@ def preempt_budgets(r):
         budget["spec"]["selector"] = selector
         s.others.append(budget)
     if r.chance(0.4):
-        args = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": r.choice([1, 2])}
+        args = {"minCandidateNodesPercentage": r.choice([0, 50, 100])}
+        args["minCandidateNodesAbsolute"] = r.choice([1, 1, 2])
         s.config = with_args(DefaultPreemption=args)
     return s
 
@@ -1002,8 +1007,11 @@ def preempt_tight(r):
             pod["status"] = {"startTime": f"2026-01-01T{r.randint(0, 23):02d}:00:00Z"}
             if r.chance(0.15):
                 draw.terminating(r, pod)
-    if r.chance(0.5):
+    part = r.random()
+    if part < 0.45:
         give_tight_spread(s, 0.7 if without_taints else 0.3)
+    elif part < 0.6:
+        give_tight_ports(s)
     else:
         give_tight_affinity(s)
     if r.chance(0.4):
@@ -1026,6 +1034,20 @@ def give_tight_spread(s, honor):
         if r.chance(honor):
             constraint["nodeTaintsPolicy"] = "Honor"
         pod["spec"]["topologySpreadConstraints"] = [constraint]
+
+
+def give_tight_ports(s):
+    """Has important pods hold a port, or the last place of a node."""
+    r = s.r
+    for pod in s.pods:
+        if r.chance(0.3 if "nodeName" in pod["spec"] else 0.6):
+            pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    keep_ports_apart(s)
+    for node in s.nodes:
+        pods = s.node_objects(node["metadata"]["name"])
+        important = sum(pod["spec"]["priority"] == 50 for pod in pods)
+        if important and r.chance(0.5):
+            node["status"]["allocatable"]["pods"] = str(important)
 
 
 def give_tight_affinity(s):
@@ -1106,8 +1128,8 @@ def sampled(r):
             terms = [draw.node_term(r, s.names, 0.9)]
             rule = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
             spec["affinity"] = {"nodeAffinity": rule}
-    if r.chance(0.3):
-        nominate(s, 0.3)
+    if r.chance(0.5):
+        nominate(s, 0.4)
     if r.chance(0.3):
         give_spread(s, 0.5, 0.5)
     percentage = r.choice([None, 0, 5, 20, 50, 90, 100])
@@ -1163,12 +1185,12 @@ KINDS = {
     nominated: 4,
     preempt: 6,
     preempt_rules: 6,
-    preempt_budgets: 6,
+    preempt_budgets: 12,
     preempt_tight: 14,
     preempt_nominated: 4,
     place: 3,
     place_affinity: 3,
-    sampled: 4,
+    sampled: 6,
     vast: 0.02,
 }
 
