@@ -76,7 +76,8 @@ def explanation(pod):
         out["preemption"] = preemption(pod["preemption"])
         # DynamicResources, which has no effect in schedfw, fails after a PreFilter that stopped
         # before its own (docs/differences.md).
-        if (pod["preemption"].get("status") or {}).get("plugin") == "DynamicResources":
+        failed = pod["preemption"].get("status") or {}
+        if failed.get("plugin") == "DynamicResources" and failed["code"] == "Error":
             out["preemption"] = None
     return out
 

@@ -252,11 +252,17 @@ def pod(r, name, node_name=None, namespaces=NAMESPACES):
     return out
 
 
-def terminating(target, preempted=False):
+def disrupted(r, target):
+    """Gives a pod the condition that it is preempted, or about to go for another reason."""
+    reason = r.choice([*["PreemptionByScheduler"] * 4, "EvictionByEvictionAPI"])
+    status = {"status": "True" if r.chance(0.9) else "False", "reason": reason}
+    target["status"]["conditions"] = [{"type": "DisruptionTarget", **status}]
+
+
+def terminating(r, target, preempted=False):
     """Marks a pod as being deleted, maybe because it was preempted."""
     if preempted:
-        status = {"status": "True", "reason": "PreemptionByScheduler"}
-        target["status"]["conditions"] = [{"type": "DisruptionTarget", **status}]
+        disrupted(r, target)
     target["metadata"].update(
         deletionTimestamp="2026-01-01T00:00:00Z", deletionGracePeriodSeconds=30, finalizers=["x/y"]
     )

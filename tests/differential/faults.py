@@ -609,8 +609,8 @@ FAULTS = [
     Fault(
         "API server: matchLabelKeys of spread",
         API,
-        "if (⟦constraint.label_selector⟧) {",
-        "std::optional<LabelSelector>()",
+        "constraint.match_label_keys, ⟦SelectorOperator::kIn⟧,",
+        "SelectorOperator::kNotIn",
     ),
     Fault(
         "API server: limits become requests",
@@ -659,12 +659,6 @@ FAULTS = [
         "API server: preemptionPolicy of the PriorityClass",
         API,
         "if (⟦!spec.preemption_policy && found⟧)",
-        "false",
-    ),
-    Fault(
-        "API server: finished pods",
-        API,
-        "return ⟦pod.IsTerminal()⟧;",
         "false",
     ),
     Fault(

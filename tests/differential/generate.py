@@ -197,7 +197,7 @@ def give_spread(s, hard=0.5, probability=0.9, of_running=0.1):
             pod["spec"]["topologySpreadConstraints"] = constraints
     for pod in s.running:
         if r.chance(0.08):
-            draw.terminating(pod)
+            draw.terminating(r, pod)
 
 
 def give_pod_affinity(s, waiting=0.9, running=0.4, required=0.4, preferred=0.4):
@@ -367,10 +367,14 @@ def strategies(r):
     args = {}
     if r.chance(0.9):
         args["NodeResourcesFit"] = {"scoringStrategy": scoring_strategy(r)}
-    if r.chance(0.5):
+    for pod in s.waiting:  # what is ignored is asked for, and more than there is
+        if r.chance(0.4):
+            asked = pod["spec"]["containers"][0]["resources"].setdefault("requests", {})
+            asked[r.choice(["example.com/foo", "nvidia.com/gpu"])] = "50"
+    if r.chance(0.6):
         known = ["example.com/foo", "nvidia.com/gpu", "foo", "hugepages-2Mi", "cpu"]
         args.setdefault("NodeResourcesFit", {})["ignoredResources"] = r.some(known, 1, 3)
-    if r.chance(0.3):
+    if r.chance(0.5):
         groups = r.some(["nvidia.com", "example.com", "kubernetes.io", "foo"], 1, 2)
         args.setdefault("NodeResourcesFit", {})["ignoredResourceGroups"] = groups
     if r.chance(0.7):
@@ -554,7 +558,7 @@ def spread_tight(r):
             pod["spec"]["tolerations"] = [{"operator": "Exists"}]
     for pod in s.running:
         if r.chance(0.15):
-            draw.terminating(pod)
+            draw.terminating(r, pod)
     return s
 
 
@@ -639,7 +643,7 @@ def pod_affinity_scope(r):
     for i, node in enumerate(s.nodes):
         node["metadata"]["labels"].update({ZONE: f"z{i % 3}", HOST: s.names[i]})
     kinds = r.choice([["podAffinity"], ["podAntiAffinity"], ["podAffinity", "podAntiAffinity"]])
-    required = r.choice([0.2, 0.8])
+    required = r.choice([0.2, 0.5, 0.8])
     for pod in s.pods:
         pod["metadata"]["labels"] = {"app": "web", "rev": r.choice(["1", "2"])}
         if r.chance(0.5):
@@ -663,6 +667,8 @@ def pod_affinity_scope(r):
             weighted = [{"weight": r.randint(1, 100), "podAffinityTerm": term}]
             rules = {"preferredDuringSchedulingIgnoredDuringExecution": weighted}
         pod["spec"]["affinity"] = {r.choice(kinds): rules}
+    if r.chance(0.5):
+        s.config = with_args(InterPodAffinity={"hardPodAffinityWeight": r.choice([0, 10, 100])})
     return s
 
 
@@ -788,7 +794,7 @@ def admission(r):
         if r.chance(0.1):
             pod["status"] = {"phase": r.choice(["Pending", "Succeeded", "Failed"])}
         if r.chance(0.05):
-            draw.terminating(pod)
+            draw.terminating(r, pod)
     return s
 
 
@@ -812,7 +818,7 @@ def nominated(r):
         if running:
             pod["status"]["startTime"] = f"2026-01-01T{r.randint(0, 23):02d}:00:00Z"
             if r.chance(0.15):
-                draw.terminating(pod)
+                draw.terminating(r, pod)
     nominate(s, 0.5)
     for pod in s.waiting:
         if r.chance(0.1):  # a scheduler leaves no room for what another one places
@@ -946,13 +952,131 @@ def preempt_rules(r):
     return s
 
 
+def preempt_budgets(r):
+    """Equal pods on full nodes, where budgets and the finer criteria decide."""
+    there = {"cpu": "4", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "0"}
+    s = Scene(r, (2, 4), ["ml"]).build((0, 0), 8, lambda: there)
+    s.mode = "preempt"
+    fill(s, r.choice([[5], [0, 5], [5, 5, -2147483648], [5, -2147483648]]))
+    for pod in s.running:
+        pod["metadata"]["labels"] = {"app": r.choice(["web", "web", "db"])}
+        if r.chance(0.2):
+            del pod["metadata"]["labels"]
+    for pod in s.waiting:
+        requests = {"cpu": r.choice(["1", "2", "3", "4"]), "memory": "512Mi"}
+        pod["spec"]["containers"] = [draw.container(r, "c", requests)]
+        pod["spec"]["priority"] = 10
+    selectors = [{"matchLabels": {"app": "web"}}, {"matchLabels": {"app": "db"}}]
+    if r.chance(0.3):
+        selectors = [{"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}]
+    for i, selector in enumerate(selectors[: r.randint(1, 2)]):
+        budget = disruption_budget(s, f"pdb{i}")
+        budget["spec"]["selector"] = selector
+        s.others.append(budget)
+    if r.chance(0.4):
+        args = {"minCandidateNodesPercentage": r.choice([0, 50, 100])}
+        args["minCandidateNodesAbsolute"] = r.choice([1, 1, 2])
+        s.config = with_args(DefaultPreemption=args)
+    return s
+
+
+def preempt_tight(r):
+    """Room enough, but one pod more or less tips the skew, or an affinity."""
+    spaces = ["ml", "ml", "ml", "prod"]
+    s = Scene(r, (4, 6), spaces).build((1, 4), 8)
+    s.mode = "preempt"
+    for i, node in enumerate(s.nodes):
+        node["metadata"]["labels"].update(
+            {ZONE: f"z{i % 2}", HOST: s.names[i], "rack": f"r{i // 2}"}
+        )
+    without_taints = r.chance(0.4)  # then a node may be left out of the counts and still be open
+    if without_taints:
+        off = {"filter": {"disabled": [{"name": "TaintToleration"}]}}
+        s.config = configuration({"plugins": off})
+    if r.chance(0.7):  # hardly any pod runs in the other zone, where none may go
+        for node in s.nodes[1::2]:
+            node["spec"]["taints"] = [{"key": "a", "value": "1", "effect": "NoSchedule"}]
+        away = set(s.names[1::2])
+        kept = 0.8 if without_taints else 0.3
+        s.running = [p for p in s.running if p["spec"]["nodeName"] not in away or r.chance(kept)]
+    for pod in s.pods:
+        pod["metadata"]["labels"] = {"app": r.choice(["web", "web", "web", "db"])}
+        running = "nodeName" in pod["spec"]
+        pod["spec"]["priority"] = r.choice([0, 1, 5, 50] if running else [10, 10, 100])
+        if running:
+            pod["status"] = {"startTime": f"2026-01-01T{r.randint(0, 23):02d}:00:00Z"}
+            if r.chance(0.15):
+                draw.terminating(r, pod)
+    part = r.random()
+    if part < 0.45:
+        give_tight_spread(s, 0.7 if without_taints else 0.3)
+    elif part < 0.6:
+        give_tight_ports(s)
+    else:
+        give_tight_affinity(s)
+    if r.chance(0.4):
+        nominate(s, 0.4)
+    return s
+
+
+def give_tight_spread(s, honor):
+    """Gives waiting pods a hard constraint on pods of one application."""
+    r = s.r
+    for pod in s.waiting:
+        constraint = {
+            "maxSkew": r.choice([1, 1, 2]),
+            "topologyKey": r.choice([ZONE, HOST, "rack", "rack"]),
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}},
+        }
+        if r.chance(0.3):
+            constraint["minDomains"] = r.choice([2, 3, 7])
+        if r.chance(honor):
+            constraint["nodeTaintsPolicy"] = "Honor"
+        pod["spec"]["topologySpreadConstraints"] = [constraint]
+
+
+def give_tight_ports(s):
+    """Has important pods hold a port, or the last place of a node."""
+    r = s.r
+    for pod in s.pods:
+        if r.chance(0.3 if "nodeName" in pod["spec"] else 0.6):
+            pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    keep_ports_apart(s)
+    for node in s.nodes:
+        pods = s.node_objects(node["metadata"]["name"])
+        important = sum(pod["spec"]["priority"] == 50 for pod in pods)
+        if important and r.chance(0.5):
+            node["status"]["allocatable"]["pods"] = str(important)
+
+
+def give_tight_affinity(s):
+    """Gives pods one required rule each: to, against or of pods of one application."""
+    r = s.r
+    for pod in s.pods:
+        if "nodeName" in pod["spec"] and r.chance(0.6):
+            continue
+        kind = "podAntiAffinity" if r.chance(0.7) else "podAffinity"
+        selector = {"matchLabels": {"app": r.choice(["web", "web", "db"])}}
+        terms = [{"topologyKey": r.choice([ZONE, HOST, HOST]), "labelSelector": selector}]
+        rules = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+        pod["spec"]["affinity"] = {kind: rules}
+        if "nodeName" not in pod["spec"] and r.chance(0.3):
+            selector = {"matchLabels": {"app": "web"}}
+            near = {"topologyKey": HOST, "labelSelector": selector}
+            rules = {"requiredDuringSchedulingIgnoredDuringExecution": [near]}
+            pod["spec"]["affinity"]["podAffinity"] = rules
+
+
 def preempt_nominated(r):
     """Preemption next to nominated pods, and of pods that are nominated already."""
     s = preempt(r)
     nominate(s, 0.6)
     for pod in s.running:
         if r.chance(0.3):
-            draw.terminating(pod, preempted=r.chance(0.7))
+            draw.terminating(r, pod, preempted=r.chance(0.7))
+        elif r.chance(0.1):
+            draw.disrupted(r, pod)
     return s
 
 
@@ -966,6 +1090,8 @@ def place(r):
         if r.chance(0.2):
             requests["nvidia.com/gpu"] = "1"
         pod["spec"]["containers"] = [draw.container(r, "c", requests)]
+        if r.chance(0.05):
+            draw.terminating(r, pod)
     for part in r.some([give_spread, give_taints, give_node_affinity, give_ports], 0, 2):
         part(s)
     return s
@@ -1002,8 +1128,8 @@ def sampled(r):
             terms = [draw.node_term(r, s.names, 0.9)]
             rule = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
             spec["affinity"] = {"nodeAffinity": rule}
-    if r.chance(0.3):
-        nominate(s, 0.3)
+    if r.chance(0.5):
+        nominate(s, 0.4)
     if r.chance(0.3):
         give_spread(s, 0.5, 0.5)
     percentage = r.choice([None, 0, 5, 20, 50, 90, 100])
@@ -1049,7 +1175,7 @@ KINDS = {
     default_spread: 5,
     pod_affinity: 8,
     pod_affinity_tight: 6,
-    pod_affinity_scope: 6,
+    pod_affinity_scope: 8,
     profiles: 3,
     plugin_sets: 5,
     mixed: 8,
@@ -1059,10 +1185,12 @@ KINDS = {
     nominated: 4,
     preempt: 6,
     preempt_rules: 6,
+    preempt_budgets: 12,
+    preempt_tight: 14,
     preempt_nominated: 4,
     place: 3,
     place_affinity: 3,
-    sampled: 4,
+    sampled: 6,
     vast: 0.02,
 }
 
