@@ -955,12 +955,6 @@ FAULTS = [
         "true",
     ),
     Fault(
-        "sampling: enough ends it without filters",
-        SCHEDULER,
-        "if (⟦!framework.HasFilterPlugins() && found.size() == enough⟧) break;",
-        "false",
-    ),
-    Fault(
         "sampling: zones in turn",
         SCHEDULER,
         "⟦order = snapshot.TreeOrder();⟧",

@@ -983,7 +983,7 @@ def preempt_budgets(r):
 def preempt_tight(r):
     """Room enough, but one pod more or less tips the skew, or an affinity."""
     spaces = ["ml", "ml", "ml", "prod"]
-    s = Scene(r, (4, 6), spaces).build((1, 4), 8)
+    s = Scene(r, (2, 6), spaces).build((1, 4), 8)
     s.mode = "preempt"
     for i, node in enumerate(s.nodes):
         node["metadata"]["labels"].update(
@@ -1002,7 +1002,7 @@ def preempt_tight(r):
     for pod in s.pods:
         pod["metadata"]["labels"] = {"app": r.choice(["web", "web", "web", "db"])}
         running = "nodeName" in pod["spec"]
-        pod["spec"]["priority"] = r.choice([0, 1, 5, 50] if running else [10, 10, 100])
+        pod["spec"]["priority"] = r.choice([0, 1, 5, 50, 50] if running else [10, 10, 100])
         if running:
             pod["status"] = {"startTime": f"2026-01-01T{r.randint(0, 23):02d}:00:00Z"}
             if r.chance(0.15):
@@ -1010,7 +1010,7 @@ def preempt_tight(r):
     part = r.random()
     if part < 0.45:
         give_tight_spread(s, 0.7 if without_taints else 0.3)
-    elif part < 0.6:
+    elif part < 0.65:
         give_tight_ports(s)
     else:
         give_tight_affinity(s)
@@ -1040,7 +1040,7 @@ def give_tight_ports(s):
     """Has important pods hold a port, or the last place of a node."""
     r = s.r
     for pod in s.pods:
-        if r.chance(0.3 if "nodeName" in pod["spec"] else 0.6):
+        if r.chance(0.7 if "nodeName" in pod["spec"] else 0.8):
             pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
     keep_ports_apart(s)
     for node in s.nodes:
