@@ -149,22 +149,6 @@ def give_ports(s, probability=0.6):
                     container["ports"] = [{"containerPort": r.choice([80, 81, 53])}]
 
 
-def keep_ports_apart(s):
-    """Leaves each port of a node to one running pod, as scheduling does (docs/differences.md)."""
-    used = set()
-    for pod in s.running:
-        spec = pod["spec"]
-        taken = set()
-        for container in spec["containers"] + spec.get("initContainers", []):
-            for port in container.get("ports", []):
-                taken.add((spec["nodeName"], port.get("hostPort") or port["containerPort"]))
-        if taken & used:
-            for container in spec["containers"] + spec.get("initContainers", []):
-                container.pop("ports", None)
-        else:
-            used |= taken
-
-
 def give_images(s):
     """Puts images on nodes and uses them in containers and volumes."""
     r = s.r
@@ -830,7 +814,6 @@ def nominated(r):
         give_spread(s, 0.9, 0.6)
     elif part < 0.55:
         give_ports(s, 0.4)
-        keep_ports_apart(s)
     return s
 
 
@@ -944,7 +927,6 @@ def preempt_rules(r):
         give_spread(s, 1.0, 0.8, 0.0)
     elif part == "ports":
         give_ports(s, 0.7)
-        keep_ports_apart(s)
     else:
         give_taints(s, 0.3)
         give_node_affinity(s, 0.4)
@@ -1042,7 +1024,6 @@ def give_tight_ports(s):
     for pod in s.pods:
         if r.chance(0.7 if "nodeName" in pod["spec"] else 0.8):
             pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
-    keep_ports_apart(s)
     for node in s.nodes:
         pods = s.node_objects(node["metadata"]["name"])
         important = sum(pod["spec"]["priority"] == 50 for pod in pods)
