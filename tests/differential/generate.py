@@ -1087,7 +1087,8 @@ def place_affinity(r):
 
 def sampled(r):
     """Sampling of nodes: from which node on, how many, in the order of zones."""
-    s = Scene(r, (90, 300)).build((0, 0), 12, lambda: scarce(r))
+    roomy = r.chance(0.3)  # more nodes fit than are looked at
+    s = Scene(r, (90, 420)).build((0, 0), 12, None if roomy else lambda: scarce(r))
     s.mode = "cycle"
     zones = r.choice([["z1"], ["z1", "z2"], ["z1", "z2", "z3", "z4", ""]])
     for node in s.nodes:
@@ -1113,7 +1114,9 @@ def sampled(r):
         nominate(s, 0.4)
     if r.chance(0.3):
         give_spread(s, 0.5, 0.5)
-    percentage = r.choice([None, 0, 5, 20, 50, 90, 100])
+    percentage = r.choice([None, None, 0, 5, 20, 50, 90, 100])
+    if roomy:
+        percentage = r.choice([None, 0, 30, 60])
     fields = {} if percentage is None else {"percentageOfNodesToScore": percentage}
     profile = {"percentageOfNodesToScore": r.choice([0, 10, 40, 100])} if r.chance(0.4) else {}
     point = r.random()
