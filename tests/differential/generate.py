@@ -1189,8 +1189,14 @@ def cases(pods, seed, kinds=None):
         number = given[kind]
         name = f"{kind.__name__}-{number:05d}"
         scene = kind(Draw(f"{seed}-{name}"))
-        given[kind] += max(1, len(scene.waiting))
-        total += len(scene.waiting)
+        # Pods that are being deleted, or have finished, get no answer.
+        asked = sum(
+            "deletionTimestamp" not in pod["metadata"]
+            and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+            for pod in scene.waiting
+        )
+        given[kind] += max(1, asked)
+        total += asked
         yield {
             "name": name,
             "kind": kind.__name__,
