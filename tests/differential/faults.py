@@ -876,7 +876,7 @@ FAULTS = [
     Fault(
         "nominated pods: not left room for when preempting",
         FRAMEWORK,
-        "if (⟦!nominated.empty()⟧) {\n      const Status status = FilterWith",
+        "if (⟦!nominated.empty()⟧) {\n      Status status = FilterWith",
         "false",
     ),
     Fault(
