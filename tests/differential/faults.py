@@ -957,8 +957,8 @@ FAULTS = [
     Fault(
         "sampling: zones in turn",
         SCHEDULER,
-        "⟦order = snapshot.TreeOrder();⟧",
-        "order.resize(snapshot.size()); for (Row i = 0; i < snapshot.size(); ++i) order[i] = i;",
+        "std::span<const Row> order = ⟦snapshot.TreeOrder()⟧;",
+        "snapshot.NameRank()",
     ),
     Fault(
         "sampling: the nominated node first",
