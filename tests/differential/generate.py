@@ -265,7 +265,7 @@ def priority_classes(r):
     out = [("high", 1000, {}), ("low", 10, {}), ("never", 5000, {"preemptionPolicy": "Never"})]
     out.append(("below", -7, {"preemptionPolicy": "Never"} if r.chance(0.5) else {}))
     for name, _, fields in out:
-        if name in ("low", "below") and r.chance(0.4):
+        if name in ("low", "below") and r.chance(0.5):
             fields["globalDefault"] = True
     head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
     return [{**head, "metadata": {"name": n}, "value": v, **f} for n, v, f in out]
@@ -873,9 +873,11 @@ def preempt(r):
     if r.chance(0.3):
         s.others.extend(priority_classes(r))
         for pod in s.pods:
-            known = ["low", "below"] if "nodeName" in pod["spec"] else ["high", "low", "never"]
+            known = ["low", "below"] if "nodeName" in pod["spec"] else ["high", "low", "never", ""]
             pod["spec"].pop("priority", None)
-            pod["spec"]["priorityClassName"] = r.choice(known)
+            name = r.choice(known)
+            if name:  # without one the default class counts
+                pod["spec"]["priorityClassName"] = name
     for pod in s.running:
         if r.chance(0.08):  # no budget counts it
             del pod["metadata"]["labels"]
