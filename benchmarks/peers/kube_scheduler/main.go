@@ -166,9 +166,10 @@ func (c *cluster) prioritize(p *v1.Pod) {
 	case name != "" && p.Spec.Priority == nil:
 		must(fmt.Errorf("pod %s/%s: no PriorityClass %q", p.Namespace, p.Name, name))
 	case name == "":
+		found := false
 		for _, cl := range c.classes {
-			if cl.GlobalDefault && (policy == nil || cl.Value < value) {
-				value, policy = cl.Value, cl.PreemptionPolicy
+			if cl.GlobalDefault && (!found || cl.Value < value) {
+				found, value, policy = true, cl.Value, cl.PreemptionPolicy
 			}
 		}
 	}
