@@ -54,6 +54,15 @@ def is_tie(pod):
     return ((pod.get("preemption") or {}).get("status") or {}).get("code") == "Tie"
 
 
+def fails_in_dynamic_resources(pod):
+    """Says whether upstream's preemption ended in a plugin that has no effect in schedfw.
+
+    It fails after a PreFilter that stopped before its own (docs/differences.md).
+    """
+    failed = (pod.get("preemption") or {}).get("status") or {}
+    return failed.get("plugin") == "DynamicResources" and failed["code"] == "Error"
+
+
 def explanation(pod):
     """Reduces one pod's explanation to what is compared."""
     out = {"pod": pod["pod"]}
@@ -72,13 +81,8 @@ def explanation(pod):
             out[field] = scores
     if pod.get("total"):
         out["total"] = pod["total"]
-    if pod.get("preemption") and not is_tie(pod):
+    if pod.get("preemption") and not is_tie(pod) and not fails_in_dynamic_resources(pod):
         out["preemption"] = preemption(pod["preemption"])
-        # DynamicResources, which has no effect in schedfw, fails after a PreFilter that stopped
-        # before its own (docs/differences.md).
-        failed = pod["preemption"].get("status") or {}
-        if failed.get("plugin") == "DynamicResources" and failed["code"] == "Error":
-            out["preemption"] = None
     return out
 
 
@@ -137,21 +141,20 @@ def differences(mode, want, got):
         if left.get("") != right.get(""):
             out.append(Difference("", "error", message(want), message(got)))
         return out
-    ties = {}
+    # Preemptions without one answer to compare with: which are possible, where that is known.
+    unsettled = {}
     if mode == "preempt":
-        ties = {p["pod"]: p["preemption"].get("ties") or [] for p in want if is_tie(p)}
+        unsettled = {
+            p["pod"]: p["preemption"].get("ties") or []
+            for p in want or ()
+            if is_tie(p) or fails_in_dynamic_resources(p)
+        }
     for pod in sorted({*left, *right}):
         mine = right.get(pod)
-        if (
-            mine is not None
-            and "preemption" in mine
-            and left.get(pod, {}).get("preemption", 0) is None
-        ):
-            mine = {**mine, "preemption": None}
-        if pod in ties and mine is not None:
+        if pod in unsettled and mine is not None:
             mine = dict(mine)
             picked = mine.pop("preemption", None)
-            possible = [preemption(p) for p in ties[pod]]
+            possible = [preemption(p) for p in unsettled[pod]]
             if possible and picked not in possible:
                 out.append(Difference(pod, "preemption", {"one of": possible}, picked))
                 continue
