@@ -3,14 +3,19 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "api/time.h"
+#include "io/json_pieces.h"
 #include "io/json_syntax.h"
 #include "io/ondemand.h"
 #include "io/text_file.h"
@@ -42,7 +47,11 @@ constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
 };
 
 constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kItems = "items";
+constexpr std::string_view kListSuffix = "List";
 constexpr std::size_t kMaxListDepth = 16;
+// Texts that are shorter are read at once.
+constexpr std::size_t kLongText = 512 * 1024;
 
 std::string_view TypeName(ondemand::json_type type) {
   switch (type) {
@@ -65,10 +74,10 @@ std::string_view TypeName(ondemand::json_type type) {
 // Where the decoder stands: "spec.containers[0].image".
 class Path {
  public:
-  void Push(std::string_view key) { parts_.push_back({key, 0}); }
-  void Push(std::size_t index) { parts_.push_back({{}, index}); }
-  void Pop() { parts_.pop_back(); }
-  std::size_t depth() const { return parts_.size(); }
+  void Push(std::string_view key) { Next() = {key, 0}; }
+  void Push(std::size_t index) { Next() = {{}, index}; }
+  void Pop() { --depth_; }
+  std::size_t depth() const { return depth_; }
 
   std::string Text(std::size_t from, std::size_t to) const {
     std::string out;
@@ -88,7 +97,14 @@ class Path {
     std::string_view key;  // a null view: an index
     std::size_t index;
   };
-  std::vector<Part> parts_;
+
+  Part& Next() {
+    if (depth_ == parts_.size()) parts_.resize(2 * depth_ + 16);
+    return parts_[depth_++];
+  }
+
+  std::vector<Part> parts_;  // the first `depth_` of them
+  std::size_t depth_ = 0;
 };
 
 // The namespace and name of the object that `text` begins with, as far as they can be read: fields
@@ -151,30 +167,92 @@ class Decoder {
     }
   }
 
+  // The kind and the version of items that don't name them.
+  struct ItemType {
+    std::string kind;
+    std::string version;
+    friend bool operator==(const ItemType&, const ItemType&) = default;
+  };
+
+  // The items' type by a List without its items, of which nothing is read. Nothing if it isn't a
+  // List that has the member "items" once, as the empty list at `items_at`.
+  std::optional<ItemType> ReadFrame(ondemand::document& document, const char* items_at) {
+    ondemand::object object = document.get_object();
+    const std::string kind = StringField(object, "kind", {});
+    const std::string version = StringField(object, "apiVersion", {});
+    int lists = 0;
+    for (auto item : object) {
+      ondemand::field field = io::Take(std::move(item));
+      if (std::string_view(field.unescaped_key()) != kItems) continue;
+      ondemand::value items = field.value();
+      if (++lists > 1 || At(items) != items_at) return std::nullopt;
+      for (auto unexpected : items.get_array()) {
+        io::Take(std::move(unexpected));
+        return std::nullopt;
+      }
+    }
+    if (lists == 0 || !kind.ends_with(kListSuffix)) return std::nullopt;
+    return TypeOfItems(kind, version);
+  }
+
+  // Some of a List's items, as an array.
+  void ReadPiece(ondemand::document& document, const ItemType& type) {
+    path_.Push(kItems);
+    ReadItems(document.get_array(), type.kind, type.version);
+    path_.Pop();
+  }
+
  private:
   class Visitor {
    public:
-    Visitor(Decoder& decoder, std::string_view key, ondemand::value value)
+    // `key` points behind the key's opening quotation mark, and is followed by simdjson's padding.
+    Visitor(Decoder& decoder, const char* key, ondemand::value value)
         : decoder_(decoder), key_(key), value_(value) {}
 
-    std::string_view key() const { return key_; }
     bool is_null() { return Type(value_) == ondemand::json_type::null; }
+    // The name of the field that was read; empty if there is none for the key.
+    std::string_view name() const { return name_; }
 
-    template <typename T>
-    void operator()(std::string_view name, T&& field) {
-      if (done_ || name != key_) return;
-      done_ = true;
-      decoder_.path_.Push(name);
+    // Not knowing where the key ends is what makes this fast: a few bytes of constant number are
+    // compared, and keys need not be copied.
+    template <std::size_t kSize, typename T>
+    void operator()(const char (&name)[kSize], T&& field) {
+      static_assert(kSize <= simdjson::SIMDJSON_PADDING);
+      if (!name_.empty() || std::memcmp(key_, name, kSize - 1) != 0 || key_[kSize - 1] != '"') {
+        return;
+      }
+      name_ = std::string_view(name, kSize - 1);
+      decoder_.path_.Push(name_);
       decoder_.Read(value_, field);
       decoder_.path_.Pop();
     }
 
    private:
     Decoder& decoder_;
-    std::string_view key_;
+    const char* key_;
     ondemand::value value_;
-    bool done_ = false;
+    std::string_view name_;
   };
+
+  // Calls `fields` with a visitor of one member of an object.
+  template <typename F>
+  void Visit(ondemand::field& field, F&& fields) {
+    const char* key = field.key().raw();
+    Visitor visitor(*this, key, field.value());
+    fields(visitor);
+    if (!visitor.name().empty() || !HasEscape(key)) return;
+    // Nobody writes field names like that, but they mean the same.
+    std::string unescaped(std::string_view(field.unescaped_key()));
+    if (unescaped.find('"') != unescaped.npos) return;
+    unescaped.append(1, '"').append(simdjson::SIMDJSON_PADDING, '\0');
+    Visitor again(*this, unescaped.data(), field.value());
+    fields(again);
+  }
+  // Whether a key in quotes has an escape.
+  static bool HasEscape(const char* key) {
+    while (*key != '"' && *key != '\\') ++key;
+    return *key != '"';
+  }
 
   static constexpr std::string_view kString = "a string";
   static constexpr std::size_t kMaxName = 320;  // a namespace and a name, each as long as allowed
@@ -204,8 +282,10 @@ class Decoder {
   }
 
   static ondemand::json_type Type(ondemand::value& value) { return value.type(); }
+  // Its first character tells what a value is or must be.
+  static bool BeginsWith(ondemand::value& value, char c) { return *At(value) == c; }
   static bool IsNull(ondemand::value& value) {
-    if (Type(value) != ondemand::json_type::null) return false;
+    if (!BeginsWith(value, 'n')) return false;
     if (!value.is_null()) throw simdjson::simdjson_error(simdjson::N_ATOM_ERROR);
     return true;
   }
@@ -231,8 +311,9 @@ class Decoder {
     std::vector<std::string_view> missing(required);
     if (!IsNull(value)) {
       ForEachField(value, [&](Visitor& visitor) {
-        if (!visitor.is_null()) std::erase(missing, visitor.key());
+        const bool null = visitor.is_null();
         Fields(visitor, out);
+        if (!null) std::erase(missing, visitor.name());
       });
     }
     if (!missing.empty()) Missing(at, missing.front());
@@ -246,25 +327,26 @@ class Decoder {
 
   template <typename F>
   void ForEachField(ondemand::value value, F&& fields, bool also_when_empty = false) {
-    if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
+    if (!BeginsWith(value, '{')) Mismatch(value, "an object");
     bool any = false;
     ondemand::object object = value.get_object();
     for (auto item : object) {
       ondemand::field field = io::Take(std::move(item));
-      const std::string_view key = field.unescaped_key();
-      Visitor visitor(*this, key, field.value());
-      fields(visitor);
+      Visit(field, fields);
       any = true;
     }
     if (also_when_empty && !any) {
-      Visitor visitor(*this, std::string_view("\0", 1), value);
+      static constexpr char kNoKey[simdjson::SIMDJSON_PADDING] = {};
+      Visitor visitor(*this, kNoKey, value);
       fields(visitor);
     }
   }
 
   void Read(ondemand::value value, std::string& out) {
-    if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::string) Mismatch(value, kString);
+    if (!BeginsWith(value, '"')) {
+      if (IsNull(value)) return;
+      Mismatch(value, kString);
+    }
     out = std::string_view(value.get_string());
   }
   void Read(ondemand::value value, bool& out) {
@@ -297,15 +379,17 @@ class Decoder {
   requires requires { EnumNames<E>::kNames; }
   void Read(ondemand::value value, E& out) {
     if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::string) Mismatch(value, kString);
+    if (!BeginsWith(value, '"')) Mismatch(value, kString);
     const char* at = At(value);
     const std::string_view text = value.get_string();
-    std::string allowed;
     for (const auto& [name, constant] : EnumNames<E>::kNames) {
       if (name == text) {
         out = constant;
         return;
       }
+    }
+    std::string allowed;
+    for (const auto& [name, constant] : EnumNames<E>::kNames) {
       if (!name.empty()) allowed += (allowed.empty() ? "" : ", ") + std::string(name);
     }
     throw BadValue{at, "\"" + io::Printable(text) + "\" is not allowed (allowed: " + allowed + ")"};
@@ -340,7 +424,7 @@ class Decoder {
 
   void Read(ondemand::value value, Time& out) {
     if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::string) Mismatch(value, "a time");
+    if (!BeginsWith(value, '"')) Mismatch(value, "a time");
     const char* at = At(value);
     const std::string_view text = value.get_string();
     out.ns = ParseRfc3339(text);
@@ -366,8 +450,11 @@ class Decoder {
       out.clear();
       return;
     }
-    if (Type(value) != ondemand::json_type::array) Mismatch(value, "a list");
+    if (!BeginsWith(value, '[')) Mismatch(value, "a list");
     std::size_t index = 0;
+    // Pods and nodes have five conditions: they shouldn't move three times, nor have room for
+    // eight.
+    if (std::is_same_v<T, Condition> && out.capacity() == 0) out.reserve(5);
     for (auto item : value.get_array()) {
       path_.Push(index);
       // As in Go's decoder, a list that is given twice is read into what the first one left.
@@ -385,13 +472,15 @@ class Decoder {
       out.clear();
       return;
     }
-    if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
+    if (!BeginsWith(value, '{')) Mismatch(value, "an object");
     for (auto item : value.get_object()) {
       ondemand::field field = io::Take(std::move(item));
       const std::string_view key = field.unescaped_key();
       path_.Push(key);
-      T& entry = out[std::string(key)];
-      entry = T();
+      // Most texts have the keys in order.
+      const bool last = out.empty() || std::prev(out.end())->first < key;
+      T& entry = last ? out.emplace_hint(out.end(), key, T())->second : out[std::string(key)];
+      if (!last) entry = T();
       Read(field.value(), entry);
       path_.Pop();
     }
@@ -399,7 +488,7 @@ class Decoder {
 
   void Read(ondemand::value value, Keys& out) {
     if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
+    if (!BeginsWith(value, '{')) Mismatch(value, "an object");
     for (auto item : value.get_object()) {
       ondemand::field field = io::Take(std::move(item));
       out.names.emplace_back(std::string_view(field.unescaped_key()));
@@ -413,7 +502,7 @@ class Decoder {
     const std::string kind = StringField(object, "kind", item_kind);
     const std::string version = StringField(object, "apiVersion", item_version);
     if (kind.empty()) Missing(at, "kind");
-    if (kind.ends_with("List") && ReadList(at, object, kind, version)) return;
+    if (kind.ends_with(kListSuffix) && ReadList(at, object, kind, version)) return;
     object_at_ = at;
     const std::string name = version + " " + kind;
     if (name == "v1 Pod") return ReadInto(object, "Pod", out_.pods);
@@ -441,6 +530,13 @@ class Decoder {
     for (auto item : object) io::Take(std::move(item));  // so that the reader stands behind it
   }
 
+  // Items of a typed list take their type from it.
+  static ItemType TypeOfItems(std::string_view kind, std::string_view version) {
+    if (kind == kListSuffix) return {};
+    kind.remove_suffix(kListSuffix.size());
+    return {std::string(kind), std::string(version)};
+  }
+
   // False: it isn't a list after all.
   bool ReadList(const char* at, ondemand::object& object, std::string_view kind,
                 std::string_view version) {
@@ -448,18 +544,18 @@ class Decoder {
       throw BadValue{at,
                      "Lists are nested deeper than " + std::to_string(kMaxListDepth) + " levels"};
     }
-    const bool typed = kind != "List";
+    const bool typed = kind != kListSuffix;
     bool found = false;
     for (auto item : object) {
       ondemand::field field = io::Take(std::move(item));
-      if (std::string_view(field.unescaped_key()) != "items") continue;
+      if (std::string_view(field.unescaped_key()) != kItems) continue;
       ondemand::value items = field.value();
       found = true;
       if (IsNull(items)) continue;
-      path_.Push(std::string_view("items"));
+      path_.Push(kItems);
       if (Type(items) != ondemand::json_type::array) Mismatch(items, "a list");
-      ReadItems(items.get_array(), typed ? kind.substr(0, kind.size() - 4) : "",
-                typed ? version : "");
+      const ItemType type = TypeOfItems(kind, version);
+      ReadItems(items.get_array(), type.kind, type.version);
       path_.Pop();
     }
     if (!found && typed) object.reset();
@@ -471,7 +567,7 @@ class Decoder {
     for (auto item : array) {
       ondemand::value value = io::Take(item);
       path_.Push(index++);
-      if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
+      if (!BeginsWith(value, '{')) Mismatch(value, "an object");
       const char* at = At(value);
       ReadObject(at, value.get_object(), kind, version);
       path_.Pop();
@@ -508,9 +604,7 @@ class Decoder {
     base_depth_ = path_.depth();
     for (auto item : object) {
       ondemand::field field = io::Take(std::move(item));
-      const std::string_view key = field.unescaped_key();
-      Visitor visitor(*this, key, field.value());
-      Fields(visitor, out);
+      Visit(field, [&](Visitor& visitor) { Fields(visitor, out); });
     }
     if (out.metadata.name.empty()) {
       path_.Push(std::string_view("metadata"));
@@ -528,6 +622,67 @@ class Decoder {
   const ObjectMeta* meta_ = nullptr;
   std::size_t base_depth_ = 0;
 };
+
+template <typename T>
+void MoveAppend(std::vector<T>& to, std::vector<T>& from) {
+  if (to.empty()) {
+    to = std::move(from);
+  } else {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  }
+}
+
+void MoveAppend(ObjectList& to, ObjectList& from) {
+  MoveAppend(to.nodes, from.nodes);
+  MoveAppend(to.pods, from.pods);
+  MoveAppend(to.priority_classes, from.priority_classes);
+  MoveAppend(to.pod_disruption_budgets, from.pod_disruption_budgets);
+  MoveAppend(to.namespaces, from.namespaces);
+  MoveAppend(to.services, from.services);
+  MoveAppend(to.replication_controllers, from.replication_controllers);
+  MoveAppend(to.replica_sets, from.replica_sets);
+  MoveAppend(to.stateful_sets, from.stateful_sets);
+  for (const auto& [kind, count] : from.ignored) to.ignored[kind] += count;
+}
+
+simdjson::padded_string_view Padded(const std::string& text) {
+  return simdjson::padded_string_view(text.data(), text.size(), text.capacity());
+}
+
+// Reads a text that is one long List laid out on lines. False, with `out` as it was: it is
+// something else, or not without faults. Then it must be read as a whole, which also finds out
+// what is wrong with it and where.
+bool ReadInPieces(io::JsonPieces::Source source, ObjectList& out) {
+  try {
+    io::JsonPieces pieces(std::move(source));
+    if (!pieces.Begin()) return false;
+    ObjectList found;
+    Decoder decoder(found);
+    ondemand::parser parser;
+    const auto read_frame = [&](std::string text) {
+      text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+      ondemand::document document = parser.iterate(Padded(text));
+      auto type = decoder.ReadFrame(document, text.data() + pieces.items_offset());
+      return io::Location(document) == nullptr ? type : std::nullopt;
+    };
+    // A List of kubectl's has its kind at its end, but such a List's items have kinds of their own.
+    auto type = read_frame(std::string(pieces.head()) + "]}");
+    if (!type) type.emplace();
+    std::string piece;
+    while (pieces.Next(piece)) {
+      ondemand::document document = parser.iterate(Padded(piece));
+      decoder.ReadPiece(document, *type);
+      if (io::Location(document) != nullptr) return false;
+    }
+    if (!pieces.done() || read_frame(pieces.frame()) != type) return false;
+    MoveAppend(out, found);
+    return true;
+  } catch (const BadValue&) {
+    return false;
+  } catch (const std::exception&) {  // simdjson's, no memory
+    return false;
+  }
+}
 
 int LineOf(std::string_view text, std::size_t offset) {
   offset = std::min(offset, text.size());
@@ -677,6 +832,13 @@ class TextReader {
 Result<ObjectList> ReadObjects(const std::vector<std::string>& paths) {
   ObjectList out;
   for (const std::string& path : paths) {
+    if (path != "-") {
+      io::FileBytes file(path);
+      if (file.size() >= kLongText &&
+          ReadInPieces([&](char* to, std::size_t size) { return file.Read(to, size); }, out)) {
+        continue;
+      }
+    }
     Result<std::string> text = io::ReadText(path);
     if (!text) return text.error();
     const std::string name = path == "-" ? "<stdin>" : path;
@@ -687,6 +849,13 @@ Result<ObjectList> ReadObjects(const std::vector<std::string>& paths) {
 
 Result<ObjectList> ParseObjects(std::string_view text, const std::string& name) {
   ObjectList out;
+  std::string_view rest = text;
+  const auto source = [&](char* to, std::size_t size) {
+    size = rest.copy(to, size);
+    rest.remove_prefix(size);
+    return size;
+  };
+  if (text.size() >= kLongText && ReadInPieces(source, out)) return out;
   if (auto done = TextReader(name, out).Read(std::string(text)); !done) return done.error();
   return out;
 }

@@ -1,0 +1,57 @@
+// JsonPieces: a long JSON list, read piece by piece.
+#ifndef SCHEDFW_SRC_IO_JSON_PIECES_H_
+#define SCHEDFW_SRC_IO_JSON_PIECES_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace schedfw::io {
+
+/// Splits an object whose member "items" is a long list of objects, laid out on lines as kubectl
+/// does, without reading it all at once: what is read a second time is still in the processor's
+/// cache then, and no memory is needed for the whole text.
+///
+/// It goes by the layout and checks no syntax. The text is what it seems to be if every piece is a
+/// list of objects, and frame() an object whose only member "items" is the empty list that begins
+/// at items_offset(). If either isn't so, the text must be read in another way.
+class JsonPieces {
+ public:
+  /// Puts up to `size` bytes at `to` and tells how many; 0 is the end of the text.
+  using Source = std::function<std::size_t(char* to, std::size_t size)>;
+
+  explicit JsonPieces(Source source) : source_(std::move(source)) {}
+
+  /// Reads up to the first item; false if the text isn't laid out like that.
+  bool Begin();
+  /// The text before the items, with the bracket: `{"kind": "PodList", "items": [`.
+  std::string_view head() const { return head_; }
+
+  /// Makes `piece` the next items, in brackets, with at least kTextPadding bytes of capacity to
+  /// spare. False at the end, or when the list has no end or too long an item: see done().
+  bool Next(std::string& piece);
+
+  /// Whether all of the text was read and the end of the list found.
+  bool done() const { return done_; }
+  /// The text around the items: `{"items": [], "kind": "List"}`. Only when done().
+  const std::string& frame() const { return head_; }
+  /// Where in frame() the list begins.
+  std::size_t items_offset() const { return items_offset_; }
+
+ private:
+  bool Fill(std::string& buffer, std::size_t wanted);
+
+  Source source_;
+  std::string head_;
+  std::size_t items_offset_ = 0;
+  std::string separator_;  // between two items: the end of one, a comma, the beginning of the next
+  std::size_t next_ = 0;   // where in the separator the next item begins
+  std::string rest_;       // what was read beyond the last piece
+  bool at_end_ = false;
+  bool done_ = false;
+};
+
+}  // namespace schedfw::io
+
+#endif  // SCHEDFW_SRC_IO_JSON_PIECES_H_

@@ -1,0 +1,96 @@
+#include "io/json_pieces.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/text_file.h"
+
+namespace schedfw::io {
+namespace {
+
+// A source that gives `text` in reads of at most `most` bytes.
+JsonPieces::Source From(std::string_view text, std::size_t most = 1 << 30) {
+  return [text, most](char* to, std::size_t size) mutable {
+    const std::size_t n = text.copy(to, std::min(size, most));
+    text.remove_prefix(n);
+    return n;
+  };
+}
+
+std::string Items(int count, const std::string& indent, std::size_t size) {
+  std::string out;
+  for (int i = 0; i < count; ++i) {
+    out += (i == 0 ? "" : ",") + indent + "{" + indent + "  \"i\": " + std::to_string(i) +
+           std::string(size, ' ') + indent + "}";
+  }
+  return out;
+}
+
+struct Pieces {
+  std::vector<std::string> pieces;
+  std::string frame;  // empty: not done
+  std::size_t items_offset = 0;
+};
+
+Pieces Split(JsonPieces::Source source) {
+  JsonPieces reader(std::move(source));
+  Pieces out;
+  if (!reader.Begin()) return out;
+  std::string piece;
+  while (reader.Next(piece)) {
+    EXPECT_GE(piece.capacity(), piece.size() + kTextPadding);
+    out.pieces.push_back(piece);
+  }
+  if (reader.done()) out.frame = reader.frame();
+  out.items_offset = reader.items_offset();
+  EXPECT_FALSE(reader.Next(piece));
+  return out;
+}
+
+TEST(JsonPieces, GiveAllItemsInOrder) {
+  for (const std::string indent : {"\n", "\n    ", "\r\n\t"}) {
+    for (const std::size_t most : {std::size_t{1000}, std::size_t{1} << 30}) {
+      const std::string items = Items(1000, indent, 2000);
+      const Pieces got = Split(From("{\"items\": [" + items + "\n], \"kind\": \"List\"}\n", most));
+      EXPECT_EQ(got.frame, "{\"items\": [], \"kind\": \"List\"}\n");
+      EXPECT_EQ(got.frame.at(got.items_offset), '[');
+      EXPECT_GT(got.pieces.size(), 5u);
+      std::string all;
+      for (const std::string& piece : got.pieces) {
+        EXPECT_TRUE(piece.starts_with("[") && piece.ends_with("]"));
+        EXPECT_LT(piece.size(), 300000u);
+        if (!all.empty()) all += "," + indent;
+        all += piece.substr(1, piece.size() - 2);
+      }
+      EXPECT_EQ(all, items + "\n");
+    }
+  }
+}
+
+TEST(JsonPieces, LongItemsAreKeptWhole) {
+  const std::string items = Items(3, "\n", 1 << 20);
+  const Pieces got = Split(From("{\"items\": [" + items + "\n]}"));
+  EXPECT_EQ(got.pieces.size(), 3u);
+  EXPECT_EQ(got.frame, "{\"items\": []}");
+  const Pieces too_long = Split(From("{\"items\": [" + Items(2, "\n", 100 << 20) + "\n]}"));
+  EXPECT_EQ(too_long.pieces.size(), 0u);
+  EXPECT_EQ(too_long.frame, "");
+}
+
+TEST(JsonPieces, OtherTextsAreLeftAlone) {
+  for (const std::string_view text :
+       {"", " ", "[\n{}]", "{}", "{\"items\"", "{\"items\":", "{\"items\": [", "{\"items\": [{}]}",
+        "{\"items\": [\n]}", "{\"items\": [\n5]}", "{\"items\": 5}", "items: [\n{}]",
+        "\x1f\x8b{\"items\": [\n{}]}"}) {
+    JsonPieces reader(From(text));
+    EXPECT_FALSE(reader.Begin()) << text;
+  }
+  EXPECT_EQ(Split(From("{\"items\": [\n{}, {}")).frame, "");
+}
+
+}  // namespace
+}  // namespace schedfw::io
