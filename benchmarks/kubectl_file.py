@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Prints a cluster as `kubectl get nodes,pods -A -o json --show-managed-fields` does.
 
 The objects have what real ones have, also what scheduling doesn't read: managed fields, volumes

@@ -3,6 +3,8 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <iterator>
@@ -645,34 +647,52 @@ void MoveAppend(ObjectList& to, ObjectList& from) {
   for (const auto& [kind, count] : from.ignored) to.ignored[kind] += count;
 }
 
-simdjson::padded_string_view Padded(const std::string& text) {
-  return simdjson::padded_string_view(text.data(), text.size(), text.capacity());
+// Makes room for the objects to come, if `bytes` more of the text are like the last `piece` bytes,
+// in which `list` grew from `before`: growing step by step would move what is there again and
+// again.
+template <typename T>
+void MakeRoom(std::vector<T>& list, std::size_t before, std::size_t piece, std::uint64_t bytes) {
+  const std::size_t grew = list.size() - before;
+  if (list.capacity() - list.size() >= 2 * grew) return;
+  const double more = 1.1 * static_cast<double>(grew) / static_cast<double>(piece);
+  list.reserve(list.size() + 2 * grew +
+               static_cast<std::size_t>(more * static_cast<double>(bytes)));
 }
 
-// Reads a text that is one long List laid out on lines. False, with `out` as it was: it is
-// something else, or not without faults. Then it must be read as a whole, which also finds out
-// what is wrong with it and where.
-bool ReadInPieces(io::JsonPieces::Source source, ObjectList& out) {
+// Reads a text of `size` bytes that is one long List laid out on lines. False, with `out` as it
+// was: it is something else, or not without faults. Then it must be read as a whole, which also
+// finds out what is wrong with it and where.
+bool ReadInPieces(io::JsonPieces::Source source, std::uint64_t size, ObjectList& out) {
   try {
     io::JsonPieces pieces(std::move(source));
     if (!pieces.Begin()) return false;
     ObjectList found;
     Decoder decoder(found);
     ondemand::parser parser;
+    if (parser.allocate(io::JsonPieces::kMostBytes) != simdjson::SUCCESS) return false;
+    const auto iterate = [&](std::string_view text) {
+      return io::Take(parser.iterate(simdjson::padded_string_view(
+          text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING)));
+    };
     const auto read_frame = [&](std::string text) {
-      text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
-      ondemand::document document = parser.iterate(Padded(text));
+      const std::size_t length = text.size();
+      text.append(simdjson::SIMDJSON_PADDING, ' ');
+      ondemand::document document = iterate(std::string_view(text).substr(0, length));
       auto type = decoder.ReadFrame(document, text.data() + pieces.items_offset());
       return io::Location(document) == nullptr ? type : std::nullopt;
     };
     // A List of kubectl's has its kind at its end, but such a List's items have kinds of their own.
     auto type = read_frame(std::string(pieces.head()) + "]}");
     if (!type) type.emplace();
-    std::string piece;
-    while (pieces.Next(piece)) {
-      ondemand::document document = parser.iterate(Padded(piece));
+    std::string_view piece;
+    while (!(piece = pieces.Next()).empty()) {
+      const std::size_t nodes = found.nodes.size(), pods = found.pods.size();
+      ondemand::document document = iterate(piece);
       decoder.ReadPiece(document, *type);
       if (io::Location(document) != nullptr) return false;
+      size -= std::min<std::uint64_t>(size, piece.size());
+      MakeRoom(found.nodes, nodes, piece.size(), size);
+      MakeRoom(found.pods, pods, piece.size(), size);
     }
     if (!pieces.done() || read_frame(pieces.frame()) != type) return false;
     MoveAppend(out, found);
@@ -835,7 +855,8 @@ Result<ObjectList> ReadObjects(const std::vector<std::string>& paths) {
     if (path != "-") {
       io::FileBytes file(path);
       if (file.size() >= kLongText &&
-          ReadInPieces([&](char* to, std::size_t size) { return file.Read(to, size); }, out)) {
+          ReadInPieces([&](char* to, std::size_t size) { return file.Read(to, size); }, file.size(),
+                       out)) {
         continue;
       }
     }
@@ -855,7 +876,7 @@ Result<ObjectList> ParseObjects(std::string_view text, const std::string& name) 
     rest.remove_prefix(size);
     return size;
   };
-  if (text.size() >= kLongText && ReadInPieces(source, out)) return out;
+  if (text.size() >= kLongText && ReadInPieces(source, text.size(), out)) return out;
   if (auto done = TextReader(name, out).Read(std::string(text)); !done) return done.error();
   return out;
 }

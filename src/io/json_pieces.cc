@@ -1,7 +1,6 @@
 #include "io/json_pieces.h"
 
-#include <algorithm>
-#include <utility>
+#include <cstring>
 
 #include "io/text_file.h"
 
@@ -10,35 +9,28 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kItems = "\"items\"";
-constexpr std::size_t kHead = 4096;         // the list must begin within these first bytes
-constexpr std::size_t kPiece = 256 * 1024;  // with simdjson's index of it, fits the L2 cache
-constexpr std::size_t kAhead = 32 * 1024;   // read beyond a piece, where its end is looked for
-constexpr std::size_t kMaxItem = 16u << 20;
+constexpr std::size_t kHead = 4096;  // the list must begin within these first bytes
+// A piece and simdjson's index of it fit into the second level of the cache. Its end is looked for
+// in what was read beyond kPiece.
+constexpr std::size_t kPiece = JsonPieces::kMostBytes - 32 * 1024;
+constexpr std::size_t kMaxItem = 16 * 1024 * 1024;
 
 }  // namespace
 
-// Reads until the buffer has `wanted` bytes; false at the end of the text.
-bool JsonPieces::Fill(std::string& buffer, std::size_t wanted) {
-  std::size_t used = buffer.size();
-  if (used >= wanted) return true;
-  if (at_end_) return false;
-  buffer.reserve(wanted + kTextPadding);
-  buffer.resize(wanted);
-  while (used < wanted) {
-    const std::size_t n = source_(buffer.data() + used, wanted - used);
-    if (n == 0) {
-      at_end_ = true;
-      break;
-    }
-    used += n;
+// Reads until `wanted` bytes of the buffer are used; false at the end of the text.
+bool JsonPieces::Fill(std::size_t wanted) {
+  if (buffer_.size() < wanted + kTextPadding) buffer_.resize(wanted + kTextPadding);
+  while (used_ < wanted && !at_end_) {
+    const std::size_t n = source_(buffer_.data() + used_, wanted - used_);
+    used_ += n;
+    at_end_ = n == 0;
   }
-  buffer.resize(used);
-  return used == wanted;
+  return used_ >= wanted;
 }
 
 bool JsonPieces::Begin() {
-  Fill(rest_, kHead);
-  const std::string_view text = rest_;
+  Fill(kHead);
+  const std::string_view text(buffer_.data(), used_);
   const std::size_t first = text.find_first_not_of(kBlanks);
   if (first == text.npos || text[first] != '{') return false;
   const std::size_t key = text.find(kItems);
@@ -51,44 +43,45 @@ bool JsonPieces::Begin() {
   if (item == text.npos || text[item] != '{') return false;
   // No string holds the end of a line, so that the one before an item is not inside of another's
   // strings; its indentation keeps it from being found inside of another's lists.
-  const std::string_view indent = text.substr(at + 1, item - at - 1);
+  const std::string indent(text.substr(at + 1, item - at - 1));
   if (indent.find('\n') == indent.npos) return false;
-  separator_ = std::string(indent) + "}," + std::string(indent);
-  next_ = separator_.size();
-  separator_ += "{";
+  separator_ = indent + "}," + indent + "{";
   items_offset_ = at;
   head_ = text.substr(0, at + 1);
-  rest_.erase(0, at);  // the bracket remains, as that of the first piece
+  next_ = at + 1;
   return true;
 }
 
-bool JsonPieces::Next(std::string& piece) {
-  if (done_) return false;
-  // The old piece's memory takes what follows the new one.
-  std::swap(piece, rest_);
-  rest_.clear();
-  for (std::size_t from = kPiece, wanted = kPiece + kAhead;; wanted = 2 * wanted) {
-    const bool more = Fill(piece, wanted);
-    if (const std::size_t found = piece.find(separator_, from); found != piece.npos) {
+std::string_view JsonPieces::Next() {
+  if (over_) return {};
+  // What was read beyond the last piece goes to the front, behind the bracket of the new piece.
+  std::memmove(buffer_.data() + 1, buffer_.data() + next_, used_ - next_);
+  used_ -= next_ - 1;
+  buffer_[0] = '[';
+  std::size_t from = kPiece;
+  for (std::size_t wanted = kMostBytes;; wanted *= 2) {
+    const bool more = Fill(wanted);
+    const std::string_view text(buffer_.data(), used_);
+    if (const std::size_t found = text.find(separator_, from); found != text.npos) {
       const std::size_t comma = found + separator_.find(',');
-      const std::size_t next = found + next_;
-      rest_.reserve(kPiece + kAhead + kTextPadding);
-      rest_ = "[";
-      rest_.append(piece, next);
-      piece.resize(comma + 1);
-      piece[comma] = ']';
-      return true;
+      buffer_[comma] = ']';
+      next_ = found + separator_.size() - 1;
+      return text.substr(0, comma + 1);
     }
     if (!more) break;
-    if (wanted > kMaxItem) return false;
-    from = piece.size() - std::min(piece.size() - kPiece, separator_.size());
+    if (wanted > kMaxItem) {
+      over_ = true;
+      return {};
+    }
+    from = used_ - separator_.size();
   }
-  const std::size_t end = piece.rfind(']');
-  if (end == piece.npos) return false;
-  head_.append(piece, end);  // the bracket and what follows it
-  piece.resize(end + 1);
+  over_ = true;
+  const std::string_view text(buffer_.data(), used_);
+  const std::size_t end = text.rfind(']');
+  if (end == text.npos) return {};
+  head_ += text.substr(end);  // the bracket and what follows it
   done_ = true;
-  return true;
+  return text.substr(0, end + 1);
 }
 
 }  // namespace schedfw::io

@@ -18,6 +18,9 @@ namespace schedfw::io {
 /// at items_offset(). If either isn't so, the text must be read in another way.
 class JsonPieces {
  public:
+  /// No piece is longer, unless an item is.
+  static constexpr std::size_t kMostBytes = 288 * 1024;
+
   /// Puts up to `size` bytes at `to` and tells how many; 0 is the end of the text.
   using Source = std::function<std::size_t(char* to, std::size_t size)>;
 
@@ -28,9 +31,10 @@ class JsonPieces {
   /// The text before the items, with the bracket: `{"kind": "PodList", "items": [`.
   std::string_view head() const { return head_; }
 
-  /// Makes `piece` the next items, in brackets, with at least kTextPadding bytes of capacity to
-  /// spare. False at the end, or when the list has no end or too long an item: see done().
-  bool Next(std::string& piece);
+  /// The next items, in brackets, and behind them at least kTextPadding bytes that may be read;
+  /// valid up to the next call. Empty at the end, and when the list has no end or an item of more
+  /// than 16 MiB: see done().
+  std::string_view Next();
 
   /// Whether all of the text was read and the end of the list found.
   bool done() const { return done_; }
@@ -40,15 +44,17 @@ class JsonPieces {
   std::size_t items_offset() const { return items_offset_; }
 
  private:
-  bool Fill(std::string& buffer, std::size_t wanted);
+  bool Fill(std::size_t wanted);
 
   Source source_;
   std::string head_;
   std::size_t items_offset_ = 0;
   std::string separator_;  // between two items: the end of one, a comma, the beginning of the next
-  std::size_t next_ = 0;   // where in the separator the next item begins
-  std::string rest_;       // what was read beyond the last piece
+  std::string buffer_;
+  std::size_t used_ = 0;  // bytes of the buffer that were read
+  std::size_t next_ = 0;  // where in the buffer the next piece begins: behind its bracket
   bool at_end_ = false;
+  bool over_ = false;  // there are no more pieces
   bool done_ = false;
 };
 
