@@ -659,7 +659,7 @@ void MakeRoom(std::vector<T>& list, std::size_t before, std::size_t piece, std::
                static_cast<std::size_t>(more * static_cast<double>(bytes)));
 }
 
-// Reads a text of `size` bytes that is one long List laid out on lines. False, with `out` as it
+// Reads a text of `size` bytes that is one long List. False, with `out` as it
 // was: it is something else, or not without faults. Then it must be read as a whole, which also
 // finds out what is wrong with it and where.
 bool ReadInPieces(io::JsonPieces::Source source, std::uint64_t size, ObjectList& out) {

@@ -1,5 +1,6 @@
 #include "io/json_pieces.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "io/text_file.h"
@@ -35,17 +36,28 @@ bool JsonPieces::Begin() {
   if (first == text.npos || text[first] != '{') return false;
   const std::size_t key = text.find(kItems);
   if (key == text.npos) return false;
-  std::size_t at = text.find_first_not_of(kBlanks, key + kItems.size());
-  if (at == text.npos || text[at] != ':') return false;
-  at = text.find_first_not_of(kBlanks, at + 1);
+  const std::size_t colon = text.find_first_not_of(kBlanks, key + kItems.size());
+  if (colon == text.npos || text[colon] != ':') return false;
+  const std::size_t at = text.find_first_not_of(kBlanks, colon + 1);
   if (at == text.npos || text[at] != '[') return false;
   const std::size_t item = text.find_first_not_of(kBlanks, at + 1);
   if (item == text.npos || text[item] != '{') return false;
-  // No string holds the end of a line, so that the one before an item is not inside of another's
-  // strings; its indentation keeps it from being found inside of another's lists.
-  const std::string indent(text.substr(at + 1, item - at - 1));
-  if (indent.find('\n') == indent.npos) return false;
-  separator_ = indent + "}," + indent + "{";
+  const std::string_view indent = text.substr(at + 1, item - at - 1);
+  if (indent.find('\n') != indent.npos) {
+    // Neither strings hold the end of a line, nor do lists inside of an item have its indentation.
+    separator_ = "}," + std::string(indent) + "{";
+    next_item_ = separator_.size() - 1;
+  } else {
+    // All on one line: other items begin like the first, up to its second key, and no other object
+    // in a list does. Quotation marks of keys can't be inside of a string.
+    std::size_t end = text.find("\":", item);
+    if (end != text.npos) end = text.find("\":", end + 1);
+    if (end == text.npos) return false;
+    separator_ = "},";
+    separator_ += text.substr(colon + 1, at - colon - 1);  // as writers put blanks behind a comma
+    next_item_ = separator_.size();
+    separator_ += text.substr(item, end + 2 - item);
+  }
   items_offset_ = at;
   head_ = text.substr(0, at + 1);
   next_ = at + 1;
@@ -63,17 +75,16 @@ std::string_view JsonPieces::Next() {
     const bool more = Fill(wanted);
     const std::string_view text(buffer_.data(), used_);
     if (const std::size_t found = text.find(separator_, from); found != text.npos) {
-      const std::size_t comma = found + separator_.find(',');
-      buffer_[comma] = ']';
-      next_ = found + separator_.size() - 1;
-      return text.substr(0, comma + 1);
+      buffer_[found + 1] = ']';
+      next_ = found + next_item_;
+      return text.substr(0, found + 2);
     }
     if (!more) break;
     if (wanted > kMaxItem) {
       over_ = true;
       return {};
     }
-    from = used_ - separator_.size();
+    from = used_ - std::min(used_, separator_.size());
   }
   over_ = true;
   const std::string_view text(buffer_.data(), used_);

@@ -9,13 +9,14 @@
 
 namespace schedfw::io {
 
-/// Splits an object whose member "items" is a long list of objects, laid out on lines as kubectl
-/// does, without reading it all at once: what is read a second time is still in the processor's
-/// cache then, and no memory is needed for the whole text.
+/// Splits an object whose member "items" is a long list of objects, laid out evenly as programs do,
+/// without reading it all at once: what is read a second time is still in the processor's cache
+/// then, and no memory is needed for the whole text.
 ///
-/// It goes by the layout and checks no syntax. The text is what it seems to be if every piece is a
-/// list of objects, and frame() an object whose only member "items" is the empty list that begins
-/// at items_offset(). If either isn't so, the text must be read in another way.
+/// It goes by the layout and checks no syntax: it looks for what stands between the items. The text
+/// is what it seems to be if every piece is a list of objects, and frame() an object whose only
+/// member "items" is the empty list that begins at items_offset(). If either isn't so, the text
+/// must be read in another way.
 class JsonPieces {
  public:
   /// No piece is longer, unless an item is.
@@ -49,7 +50,8 @@ class JsonPieces {
   Source source_;
   std::string head_;
   std::size_t items_offset_ = 0;
-  std::string separator_;  // between two items: the end of one, a comma, the beginning of the next
+  std::string separator_;      // the end of an item, a comma, the beginning of the next item
+  std::size_t next_item_ = 0;  // where in the separator the next item begins
   std::string buffer_;
   std::size_t used_ = 0;  // bytes of the buffer that were read
   std::size_t next_ = 0;  // where in the buffer the next piece begins: behind its bracket

@@ -68,6 +68,26 @@ TEST(JsonPieces, GiveAllItemsInOrder) {
   }
 }
 
+TEST(JsonPieces, TextsOnOneLine) {
+  for (const std::string blank : {"", " "}) {
+    std::string items;
+    for (int i = 0; i < 1000; ++i) {
+      items += i == 0 ? "" : "," + blank;
+      items += "{\"kind\": \"Pod\",\"n\": [{},{}, {\"x\": \"},{\"}],\"i\": " + std::to_string(i) +
+               std::string(1000, ' ') + "}";
+    }
+    const Pieces got = Split(From("{\"a\": {},\"items\":" + blank + "[" + items + "]}"));
+    EXPECT_EQ(got.frame, "{\"a\": {},\"items\":" + blank + "[]}");
+    EXPECT_GT(got.pieces.size(), 3u);
+    std::string all;
+    for (const std::string& piece : got.pieces) {
+      if (!all.empty()) all += "," + blank;
+      all += piece.substr(1, piece.size() - 2);
+    }
+    EXPECT_EQ(all, items);
+  }
+}
+
 TEST(JsonPieces, LongItemsAreKeptWhole) {
   const std::string items = Items(3, "\n", 1 << 20);
   const Pieces got = Split(From("{\"items\": [" + items + "\n]}"));
@@ -81,8 +101,8 @@ TEST(JsonPieces, LongItemsAreKeptWhole) {
 TEST(JsonPieces, OtherTextsAreLeftAlone) {
   for (const std::string_view text :
        {"", " ", "[\n{}]", "{}", "{\"items\"", "{\"items\":", "{\"items\": [", "{\"items\": [{}]}",
-        "{\"items\": [\n]}", "{\"items\": [\n5]}", "{\"items\": 5}", "items: [\n{}]",
-        "\x1f\x8b{\"items\": [\n{}]}"}) {
+        "{\"items\": [{\"a\": 5}]}", "{\"items\": [\n]}", "{\"items\": [\n5]}", "{\"items\": 5}",
+        "items: [\n{}]", "\x1f\x8b{\"items\": [\n{}]}"}) {
     JsonPieces reader(From(text));
     EXPECT_FALSE(reader.Begin()) << text;
   }
