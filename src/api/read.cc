@@ -501,8 +501,11 @@ class Decoder {
   // carry no kind of their own: they take the list's.
   void ReadObject(const char* at, ondemand::object object, std::string_view item_kind,
                   std::string_view item_version) {
-    const std::string kind = StringField(object, "kind", item_kind);
-    const std::string version = StringField(object, "apiVersion", item_version);
+    std::string kind(item_kind), version(item_version);
+    if (item_kind.empty() || HasType(object)) {
+      kind = StringField(object, "kind", item_kind);
+      version = StringField(object, "apiVersion", item_version);
+    }
     if (kind.empty()) Missing(at, "kind");
     if (kind.ends_with(kListSuffix) && ReadList(at, object, kind, version)) return;
     object_at_ = at;
@@ -530,6 +533,19 @@ class Decoder {
     }
     ++out_.ignored[version.empty() ? kind : name];
     for (auto item : object) io::Take(std::move(item));  // so that the reader stands behind it
+  }
+
+  // Whether an object has a kind or a version of its own; the items of a typed list have neither,
+  // and looking for each would take twice as long.
+  static bool HasType(ondemand::object& object) {
+    bool found = false;
+    for (auto item : object) {
+      const char* key = io::Take(std::move(item)).key().raw();
+      found = std::memcmp(key, "kind\"", 5) == 0 || std::memcmp(key, "apiVersion\"", 11) == 0;
+      if (found) break;
+    }
+    object.reset();
+    return found;
   }
 
   // Items of a typed list take their type from it.
