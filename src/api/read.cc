@@ -720,6 +720,18 @@ bool ReadInPieces(io::JsonPieces::Source source, std::uint64_t size, ObjectList&
   }
 }
 
+// The same for a text in memory, if it is long.
+bool TextInPieces(std::string_view text, ObjectList& out) {
+  if (text.size() < kLongText) return false;
+  std::string_view rest = text;
+  const auto source = [&](char* to, std::size_t size) {
+    size = rest.copy(to, size);
+    rest.remove_prefix(size);
+    return size;
+  };
+  return ReadInPieces(source, text.size(), out);
+}
+
 int LineOf(std::string_view text, std::size_t offset) {
   offset = std::min(offset, text.size());
   return 1 + static_cast<int>(std::count(text.begin(), text.begin() + offset, '\n'));
@@ -868,16 +880,17 @@ class TextReader {
 Result<ObjectList> ReadObjects(const std::vector<std::string>& paths) {
   ObjectList out;
   for (const std::string& path : paths) {
+    std::uint64_t tried = 0;  // bytes of a file that couldn't be read in pieces
     if (path != "-") {
       io::FileBytes file(path);
-      if (file.size() >= kLongText &&
-          ReadInPieces([&](char* to, std::size_t size) { return file.Read(to, size); }, file.size(),
-                       out)) {
-        continue;
-      }
+      const auto source = [&](char* to, std::size_t size) { return file.Read(to, size); };
+      if (file.size() >= kLongText && ReadInPieces(source, file.size(), out)) continue;
+      tried = file.size();
     }
     Result<std::string> text = io::ReadText(path);
     if (!text) return text.error();
+    // The bytes of a pipe, and what was compressed, are seen here for the first time.
+    if (text->size() != tried && TextInPieces(*text, out)) continue;
     const std::string name = path == "-" ? "<stdin>" : path;
     if (auto done = TextReader(name, out).Read(*std::move(text)); !done) return done.error();
   }
@@ -886,13 +899,7 @@ Result<ObjectList> ReadObjects(const std::vector<std::string>& paths) {
 
 Result<ObjectList> ParseObjects(std::string_view text, const std::string& name) {
   ObjectList out;
-  std::string_view rest = text;
-  const auto source = [&](char* to, std::size_t size) {
-    size = rest.copy(to, size);
-    rest.remove_prefix(size);
-    return size;
-  };
-  if (text.size() >= kLongText && ReadInPieces(source, text.size(), out)) return out;
+  if (TextInPieces(text, out)) return out;
   if (auto done = TextReader(name, out).Read(std::string(text)); !done) return done.error();
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -1614,6 +1615,16 @@ TEST_F(ReadFiles, LongListsAreReadAsTexts) {
   EXPECT_EQ(objects->nodes.size(), 1u);
   EXPECT_EQ(NamesOf(*objects)[1], "Pod ml/0");
   EXPECT_EQ(NamesOf(*objects)[800], "Pod ml/399");
+
+  const std::string compressed = (folder_ / "good.json.gz").string();
+  const std::string text = list.Text();
+  gzFile file = gzopen(compressed.c_str(), "wb");
+  ASSERT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
+            static_cast<int>(text.size()));
+  gzclose(file);
+  const Result<ObjectList> decompressed = ReadObjects({compressed});
+  ASSERT_TRUE(decompressed.ok()) << decompressed.error().message();
+  EXPECT_EQ(NamesOf(*decompressed), PodNames(0, 400));
 
   list.instead[399] = "{\"kind\": 5}";
   const std::string bad = Write("bad.json", list.Text());
