@@ -161,11 +161,12 @@ Result<std::string> ReadDescriptor(int fd) {
 }  // namespace
 
 FileBytes::FileBytes(const std::string& path) {
-  // A pipe without a writer would block.
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  // A pipe mustn't be opened twice: its writer would think that nobody reads.
   struct stat info;
-  if (fd_ < 0 || fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < 0) return;
-  if (static_cast<std::uint64_t>(info.st_size) > kMaxBytes) return;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0 || fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) return;
+  if (info.st_size < 0 || static_cast<std::uint64_t>(info.st_size) > kMaxBytes) return;
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 

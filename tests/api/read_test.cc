@@ -1,6 +1,7 @@
 #include "schedfw/api/read.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -14,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -1603,6 +1605,17 @@ TEST(ReadLong, BrokenTextsAreReadAlike) {
       return;
     }
   }
+}
+
+TEST_F(ReadFiles, PipesAreOpenedOnce) {
+  const std::string path = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const std::string text = LongList().Text();
+  std::thread writer([&] { std::ofstream(path, std::ios::binary) << text; });
+  const Result<ObjectList> objects = ReadObjects({path});
+  writer.join();
+  ASSERT_TRUE(objects.ok()) << objects.error().message();
+  EXPECT_EQ(NamesOf(*objects), PodNames(0, 400));
 }
 
 TEST_F(ReadFiles, LongListsAreReadAsTexts) {
