@@ -9,6 +9,7 @@
 #include <exception>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -641,26 +642,36 @@ class Decoder {
   std::size_t base_depth_ = 0;
 };
 
-template <typename T>
-void MoveAppend(std::vector<T>& to, std::vector<T>& from) {
-  if (to.empty()) {
-    to = std::move(from);
-  } else {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  }
+// Calls `fn` with each pair of lists of two ObjectLists.
+template <typename F>
+void ForEachList(ObjectList& a, ObjectList& b, F&& fn) {
+  fn(a.nodes, b.nodes);
+  fn(a.pods, b.pods);
+  fn(a.priority_classes, b.priority_classes);
+  fn(a.pod_disruption_budgets, b.pod_disruption_budgets);
+  fn(a.namespaces, b.namespaces);
+  fn(a.services, b.services);
+  fn(a.replication_controllers, b.replication_controllers);
+  fn(a.replica_sets, b.replica_sets);
+  fn(a.stateful_sets, b.stateful_sets);
 }
 
+// Moves all objects behind those that are there. What may throw comes first.
 void MoveAppend(ObjectList& to, ObjectList& from) {
-  MoveAppend(to.nodes, from.nodes);
-  MoveAppend(to.pods, from.pods);
-  MoveAppend(to.priority_classes, from.priority_classes);
-  MoveAppend(to.pod_disruption_budgets, from.pod_disruption_budgets);
-  MoveAppend(to.namespaces, from.namespaces);
-  MoveAppend(to.services, from.services);
-  MoveAppend(to.replication_controllers, from.replication_controllers);
-  MoveAppend(to.replica_sets, from.replica_sets);
-  MoveAppend(to.stateful_sets, from.stateful_sets);
-  for (const auto& [kind, count] : from.ignored) to.ignored[kind] += count;
+  std::map<std::string, std::int64_t> ignored = to.ignored;
+  for (const auto& [kind, count] : from.ignored) ignored[kind] += count;
+  ForEachList(to, from, [](auto& list, auto& more) {
+    const std::size_t size = list.size() + more.size();
+    if (!list.empty() && size > list.capacity()) list.reserve(std::max(size, 2 * list.capacity()));
+  });
+  ForEachList(to, from, [](auto& list, auto& more) {
+    if (list.empty()) {
+      list = std::move(more);
+    } else {
+      std::move(more.begin(), more.end(), std::back_inserter(list));
+    }
+  });
+  to.ignored = std::move(ignored);
 }
 
 // Makes room for the objects to come, if `bytes` more of the text are like the last `piece` bytes,

@@ -1539,7 +1539,8 @@ TEST(ReadLong, TypedLists) {
 
 TEST(ReadLong, ItemsOfAllKinds) {
   LongList list;
-  const LongList inner{.pods = 2};
+  LongList inner;
+  inner.pods = 2;
   list.instead[200] = inner.Text();  // with its indentation, which looks like the outer items'
   list.instead[300] = std::string(kNodeJson);
   list.instead[301] = R"({"kind":"ConfigMap","apiVersion":"v1"})";
@@ -1593,7 +1594,9 @@ TEST(ReadLong, ErrorsSayWhere) {
 
 TEST(ReadLong, BrokenTextsAreReadAlike) {
   Random random(20260202);
-  const std::string text = LongList{.pods = 300}.Text();
+  LongList list;
+  list.pods = 300;
+  const std::string text = list.Text();
   std::string line = text;
   std::erase(line, '\n');
   std::erase(line, ' ');
