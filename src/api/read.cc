@@ -3,14 +3,22 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <exception>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "api/time.h"
+#include "io/json_pieces.h"
 #include "io/json_syntax.h"
 #include "io/ondemand.h"
 #include "io/text_file.h"
@@ -42,7 +50,11 @@ constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
 };
 
 constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kItems = "items";
+constexpr std::string_view kListSuffix = "List";
 constexpr std::size_t kMaxListDepth = 16;
+// Texts that are shorter are read at once.
+constexpr std::size_t kLongText = 512 * 1024;
 
 std::string_view TypeName(ondemand::json_type type) {
   switch (type) {
@@ -65,10 +77,10 @@ std::string_view TypeName(ondemand::json_type type) {
 // Where the decoder stands: "spec.containers[0].image".
 class Path {
  public:
-  void Push(std::string_view key) { parts_.push_back({key, 0}); }
-  void Push(std::size_t index) { parts_.push_back({{}, index}); }
-  void Pop() { parts_.pop_back(); }
-  std::size_t depth() const { return parts_.size(); }
+  void Push(std::string_view key) { Next() = {key, 0}; }
+  void Push(std::size_t index) { Next() = {{}, index}; }
+  void Pop() { --depth_; }
+  std::size_t depth() const { return depth_; }
 
   std::string Text(std::size_t from, std::size_t to) const {
     std::string out;
@@ -88,7 +100,14 @@ class Path {
     std::string_view key;  // a null view: an index
     std::size_t index;
   };
-  std::vector<Part> parts_;
+
+  Part& Next() {
+    if (depth_ == parts_.size()) parts_.resize(2 * depth_ + 16);
+    return parts_[depth_++];
+  }
+
+  std::vector<Part> parts_;  // the first `depth_` of them
+  std::size_t depth_ = 0;
 };
 
 // The namespace and name of the object that `text` begins with, as far as they can be read: fields
@@ -151,30 +170,92 @@ class Decoder {
     }
   }
 
+  // The kind and the version of items that don't name them.
+  struct ItemType {
+    std::string kind;
+    std::string version;
+    friend bool operator==(const ItemType&, const ItemType&) = default;
+  };
+
+  // The items' type by a List without its items, of which nothing is read. Nothing if it isn't a
+  // List that has the member "items" once, as the empty list at `items_at`.
+  std::optional<ItemType> ReadFrame(ondemand::document& document, const char* items_at) {
+    ondemand::object object = document.get_object();
+    const std::string kind = StringField(object, "kind", {});
+    const std::string version = StringField(object, "apiVersion", {});
+    int lists = 0;
+    for (auto item : object) {
+      ondemand::field field = io::Take(std::move(item));
+      if (std::string_view(field.unescaped_key()) != kItems) continue;
+      ondemand::value items = field.value();
+      if (++lists > 1 || At(items) != items_at) return std::nullopt;
+      for (auto unexpected : items.get_array()) {
+        io::Take(std::move(unexpected));
+        return std::nullopt;
+      }
+    }
+    if (lists == 0 || !kind.ends_with(kListSuffix)) return std::nullopt;
+    return TypeOfItems(kind, version);
+  }
+
+  // Some of a List's items, as an array.
+  void ReadPiece(ondemand::document& document, const ItemType& type) {
+    path_.Push(kItems);
+    ReadItems(document.get_array(), type.kind, type.version);
+    path_.Pop();
+  }
+
  private:
   class Visitor {
    public:
-    Visitor(Decoder& decoder, std::string_view key, ondemand::value value)
+    // `key` points behind the key's opening quotation mark, and is followed by simdjson's padding.
+    Visitor(Decoder& decoder, const char* key, ondemand::value value)
         : decoder_(decoder), key_(key), value_(value) {}
 
-    std::string_view key() const { return key_; }
     bool is_null() { return Type(value_) == ondemand::json_type::null; }
+    // The name of the field that was read; empty if there is none for the key.
+    std::string_view name() const { return name_; }
 
-    template <typename T>
-    void operator()(std::string_view name, T&& field) {
-      if (done_ || name != key_) return;
-      done_ = true;
-      decoder_.path_.Push(name);
+    // Not knowing where the key ends is what makes this fast: a few bytes of constant number are
+    // compared, and keys need not be copied.
+    template <std::size_t kSize, typename T>
+    void operator()(const char (&name)[kSize], T&& field) {
+      static_assert(kSize <= simdjson::SIMDJSON_PADDING);
+      if (!name_.empty() || std::memcmp(key_, name, kSize - 1) != 0 || key_[kSize - 1] != '"') {
+        return;
+      }
+      name_ = std::string_view(name, kSize - 1);
+      decoder_.path_.Push(name_);
       decoder_.Read(value_, field);
       decoder_.path_.Pop();
     }
 
    private:
     Decoder& decoder_;
-    std::string_view key_;
+    const char* key_;
     ondemand::value value_;
-    bool done_ = false;
+    std::string_view name_;
   };
+
+  // Calls `fields` with a visitor of one member of an object.
+  template <typename F>
+  void Visit(ondemand::field& field, F&& fields) {
+    const char* key = field.key().raw();
+    Visitor visitor(*this, key, field.value());
+    fields(visitor);
+    if (!visitor.name().empty() || !HasEscape(key)) return;
+    // Nobody writes field names like that, but they mean the same.
+    std::string unescaped(std::string_view(field.unescaped_key()));
+    if (unescaped.find('"') != unescaped.npos) return;
+    unescaped.append(1, '"').append(simdjson::SIMDJSON_PADDING, '\0');
+    Visitor again(*this, unescaped.data(), field.value());
+    fields(again);
+  }
+  // Whether a key in quotes has an escape.
+  static bool HasEscape(const char* key) {
+    while (*key != '"' && *key != '\\') ++key;
+    return *key != '"';
+  }
 
   static constexpr std::string_view kString = "a string";
   static constexpr std::size_t kMaxName = 320;  // a namespace and a name, each as long as allowed
@@ -204,8 +285,10 @@ class Decoder {
   }
 
   static ondemand::json_type Type(ondemand::value& value) { return value.type(); }
+  // Its first character tells what a value is or must be.
+  static bool BeginsWith(ondemand::value& value, char c) { return *At(value) == c; }
   static bool IsNull(ondemand::value& value) {
-    if (Type(value) != ondemand::json_type::null) return false;
+    if (!BeginsWith(value, 'n')) return false;
     if (!value.is_null()) throw simdjson::simdjson_error(simdjson::N_ATOM_ERROR);
     return true;
   }
@@ -231,8 +314,9 @@ class Decoder {
     std::vector<std::string_view> missing(required);
     if (!IsNull(value)) {
       ForEachField(value, [&](Visitor& visitor) {
-        if (!visitor.is_null()) std::erase(missing, visitor.key());
+        const bool null = visitor.is_null();
         Fields(visitor, out);
+        if (!null) std::erase(missing, visitor.name());
       });
     }
     if (!missing.empty()) Missing(at, missing.front());
@@ -246,25 +330,26 @@ class Decoder {
 
   template <typename F>
   void ForEachField(ondemand::value value, F&& fields, bool also_when_empty = false) {
-    if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
+    if (!BeginsWith(value, '{')) Mismatch(value, "an object");
     bool any = false;
     ondemand::object object = value.get_object();
     for (auto item : object) {
       ondemand::field field = io::Take(std::move(item));
-      const std::string_view key = field.unescaped_key();
-      Visitor visitor(*this, key, field.value());
-      fields(visitor);
+      Visit(field, fields);
       any = true;
     }
     if (also_when_empty && !any) {
-      Visitor visitor(*this, std::string_view("\0", 1), value);
+      static constexpr char kNoKey[simdjson::SIMDJSON_PADDING] = {};
+      Visitor visitor(*this, kNoKey, value);
       fields(visitor);
     }
   }
 
   void Read(ondemand::value value, std::string& out) {
-    if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::string) Mismatch(value, kString);
+    if (!BeginsWith(value, '"')) {
+      if (IsNull(value)) return;
+      Mismatch(value, kString);
+    }
     out = std::string_view(value.get_string());
   }
   void Read(ondemand::value value, bool& out) {
@@ -297,15 +382,17 @@ class Decoder {
   requires requires { EnumNames<E>::kNames; }
   void Read(ondemand::value value, E& out) {
     if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::string) Mismatch(value, kString);
+    if (!BeginsWith(value, '"')) Mismatch(value, kString);
     const char* at = At(value);
     const std::string_view text = value.get_string();
-    std::string allowed;
     for (const auto& [name, constant] : EnumNames<E>::kNames) {
       if (name == text) {
         out = constant;
         return;
       }
+    }
+    std::string allowed;
+    for (const auto& [name, constant] : EnumNames<E>::kNames) {
       if (!name.empty()) allowed += (allowed.empty() ? "" : ", ") + std::string(name);
     }
     throw BadValue{at, "\"" + io::Printable(text) + "\" is not allowed (allowed: " + allowed + ")"};
@@ -340,7 +427,7 @@ class Decoder {
 
   void Read(ondemand::value value, Time& out) {
     if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::string) Mismatch(value, "a time");
+    if (!BeginsWith(value, '"')) Mismatch(value, "a time");
     const char* at = At(value);
     const std::string_view text = value.get_string();
     out.ns = ParseRfc3339(text);
@@ -366,8 +453,11 @@ class Decoder {
       out.clear();
       return;
     }
-    if (Type(value) != ondemand::json_type::array) Mismatch(value, "a list");
+    if (!BeginsWith(value, '[')) Mismatch(value, "a list");
     std::size_t index = 0;
+    // Pods and nodes have five conditions: they shouldn't move three times, nor have room for
+    // eight.
+    if (std::is_same_v<T, Condition> && out.capacity() == 0) out.reserve(5);
     for (auto item : value.get_array()) {
       path_.Push(index);
       // As in Go's decoder, a list that is given twice is read into what the first one left.
@@ -385,13 +475,15 @@ class Decoder {
       out.clear();
       return;
     }
-    if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
+    if (!BeginsWith(value, '{')) Mismatch(value, "an object");
     for (auto item : value.get_object()) {
       ondemand::field field = io::Take(std::move(item));
       const std::string_view key = field.unescaped_key();
       path_.Push(key);
-      T& entry = out[std::string(key)];
-      entry = T();
+      // Most texts have the keys in order.
+      const bool last = out.empty() || std::prev(out.end())->first < key;
+      T& entry = last ? out.emplace_hint(out.end(), key, T())->second : out[std::string(key)];
+      if (!last) entry = T();
       Read(field.value(), entry);
       path_.Pop();
     }
@@ -399,7 +491,7 @@ class Decoder {
 
   void Read(ondemand::value value, Keys& out) {
     if (IsNull(value)) return;
-    if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
+    if (!BeginsWith(value, '{')) Mismatch(value, "an object");
     for (auto item : value.get_object()) {
       ondemand::field field = io::Take(std::move(item));
       out.names.emplace_back(std::string_view(field.unescaped_key()));
@@ -410,10 +502,13 @@ class Decoder {
   // carry no kind of their own: they take the list's.
   void ReadObject(const char* at, ondemand::object object, std::string_view item_kind,
                   std::string_view item_version) {
-    const std::string kind = StringField(object, "kind", item_kind);
-    const std::string version = StringField(object, "apiVersion", item_version);
+    std::string kind(item_kind), version(item_version);
+    if (item_kind.empty() || HasType(object)) {
+      kind = StringField(object, "kind", item_kind);
+      version = StringField(object, "apiVersion", item_version);
+    }
     if (kind.empty()) Missing(at, "kind");
-    if (kind.ends_with("List") && ReadList(at, object, kind, version)) return;
+    if (kind.ends_with(kListSuffix) && ReadList(at, object, kind, version)) return;
     object_at_ = at;
     const std::string name = version + " " + kind;
     if (name == "v1 Pod") return ReadInto(object, "Pod", out_.pods);
@@ -441,6 +536,26 @@ class Decoder {
     for (auto item : object) io::Take(std::move(item));  // so that the reader stands behind it
   }
 
+  // Whether an object has a kind or a version of its own; the items of a typed list have neither,
+  // and looking for each would take twice as long.
+  static bool HasType(ondemand::object& object) {
+    bool found = false;
+    for (auto item : object) {
+      const char* key = io::Take(std::move(item)).key().raw();
+      found = std::memcmp(key, "kind\"", 5) == 0 || std::memcmp(key, "apiVersion\"", 11) == 0;
+      if (found) break;
+    }
+    object.reset();
+    return found;
+  }
+
+  // Items of a typed list take their type from it.
+  static ItemType TypeOfItems(std::string_view kind, std::string_view version) {
+    if (kind == kListSuffix) return {};
+    kind.remove_suffix(kListSuffix.size());
+    return {std::string(kind), std::string(version)};
+  }
+
   // False: it isn't a list after all.
   bool ReadList(const char* at, ondemand::object& object, std::string_view kind,
                 std::string_view version) {
@@ -448,18 +563,18 @@ class Decoder {
       throw BadValue{at,
                      "Lists are nested deeper than " + std::to_string(kMaxListDepth) + " levels"};
     }
-    const bool typed = kind != "List";
+    const bool typed = kind != kListSuffix;
     bool found = false;
     for (auto item : object) {
       ondemand::field field = io::Take(std::move(item));
-      if (std::string_view(field.unescaped_key()) != "items") continue;
+      if (std::string_view(field.unescaped_key()) != kItems) continue;
       ondemand::value items = field.value();
       found = true;
       if (IsNull(items)) continue;
-      path_.Push(std::string_view("items"));
+      path_.Push(kItems);
       if (Type(items) != ondemand::json_type::array) Mismatch(items, "a list");
-      ReadItems(items.get_array(), typed ? kind.substr(0, kind.size() - 4) : "",
-                typed ? version : "");
+      const ItemType type = TypeOfItems(kind, version);
+      ReadItems(items.get_array(), type.kind, type.version);
       path_.Pop();
     }
     if (!found && typed) object.reset();
@@ -471,7 +586,7 @@ class Decoder {
     for (auto item : array) {
       ondemand::value value = io::Take(item);
       path_.Push(index++);
-      if (Type(value) != ondemand::json_type::object) Mismatch(value, "an object");
+      if (!BeginsWith(value, '{')) Mismatch(value, "an object");
       const char* at = At(value);
       ReadObject(at, value.get_object(), kind, version);
       path_.Pop();
@@ -508,9 +623,7 @@ class Decoder {
     base_depth_ = path_.depth();
     for (auto item : object) {
       ondemand::field field = io::Take(std::move(item));
-      const std::string_view key = field.unescaped_key();
-      Visitor visitor(*this, key, field.value());
-      Fields(visitor, out);
+      Visit(field, [&](Visitor& visitor) { Fields(visitor, out); });
     }
     if (out.metadata.name.empty()) {
       path_.Push(std::string_view("metadata"));
@@ -528,6 +641,107 @@ class Decoder {
   const ObjectMeta* meta_ = nullptr;
   std::size_t base_depth_ = 0;
 };
+
+// Calls `fn` with each pair of lists of two ObjectLists.
+template <typename F>
+void ForEachList(ObjectList& a, ObjectList& b, F&& fn) {
+  fn(a.nodes, b.nodes);
+  fn(a.pods, b.pods);
+  fn(a.priority_classes, b.priority_classes);
+  fn(a.pod_disruption_budgets, b.pod_disruption_budgets);
+  fn(a.namespaces, b.namespaces);
+  fn(a.services, b.services);
+  fn(a.replication_controllers, b.replication_controllers);
+  fn(a.replica_sets, b.replica_sets);
+  fn(a.stateful_sets, b.stateful_sets);
+}
+
+// Moves all objects behind those that are there. What may throw comes first.
+void MoveAppend(ObjectList& to, ObjectList& from) {
+  std::map<std::string, std::int64_t> ignored = to.ignored;
+  for (const auto& [kind, count] : from.ignored) ignored[kind] += count;
+  ForEachList(to, from, [](auto& list, auto& more) {
+    const std::size_t size = list.size() + more.size();
+    if (!list.empty() && size > list.capacity()) list.reserve(std::max(size, 2 * list.capacity()));
+  });
+  ForEachList(to, from, [](auto& list, auto& more) {
+    if (list.empty()) {
+      list = std::move(more);
+    } else {
+      std::move(more.begin(), more.end(), std::back_inserter(list));
+    }
+  });
+  to.ignored = std::move(ignored);
+}
+
+// Makes room for the objects to come, if `bytes` more of the text are like the last `piece` bytes,
+// in which `list` grew from `before`: growing step by step would move what is there again and
+// again.
+template <typename T>
+void MakeRoom(std::vector<T>& list, std::size_t before, std::size_t piece, std::uint64_t bytes) {
+  const std::size_t grew = list.size() - before;
+  if (list.capacity() - list.size() >= 2 * grew) return;
+  const double more = 1.1 * static_cast<double>(grew) / static_cast<double>(piece);
+  list.reserve(list.size() + 2 * grew +
+               static_cast<std::size_t>(more * static_cast<double>(bytes)));
+}
+
+// Reads a text of `size` bytes that is one long List. False, with `out` as it
+// was: it is something else, or not without faults. Then it must be read as a whole, which also
+// finds out what is wrong with it and where.
+bool ReadInPieces(io::JsonPieces::Source source, std::uint64_t size, ObjectList& out) {
+  try {
+    io::JsonPieces pieces(std::move(source));
+    if (!pieces.Begin()) return false;
+    ObjectList found;
+    Decoder decoder(found);
+    ondemand::parser parser;
+    if (parser.allocate(io::JsonPieces::kMostBytes) != simdjson::SUCCESS) return false;
+    const auto iterate = [&](std::string_view text) {
+      return io::Take(parser.iterate(simdjson::padded_string_view(
+          text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING)));
+    };
+    const auto read_frame = [&](std::string text) {
+      const std::size_t length = text.size();
+      text.append(simdjson::SIMDJSON_PADDING, ' ');
+      ondemand::document document = iterate(std::string_view(text).substr(0, length));
+      auto type = decoder.ReadFrame(document, text.data() + pieces.items_offset());
+      return io::Location(document) == nullptr ? type : std::nullopt;
+    };
+    // A List of kubectl's has its kind at its end, but such a List's items have kinds of their own.
+    auto type = read_frame(std::string(pieces.head()) + "]}");
+    if (!type) type.emplace();
+    std::string_view piece;
+    while (!(piece = pieces.Next()).empty()) {
+      const std::size_t nodes = found.nodes.size(), pods = found.pods.size();
+      ondemand::document document = iterate(piece);
+      decoder.ReadPiece(document, *type);
+      if (io::Location(document) != nullptr) return false;
+      size -= std::min<std::uint64_t>(size, piece.size());
+      MakeRoom(found.nodes, nodes, piece.size(), size);
+      MakeRoom(found.pods, pods, piece.size(), size);
+    }
+    if (!pieces.done() || read_frame(pieces.frame()) != type) return false;
+    MoveAppend(out, found);
+    return true;
+  } catch (const BadValue&) {
+    return false;
+  } catch (const std::exception&) {  // simdjson's, no memory
+    return false;
+  }
+}
+
+// The same for a text in memory, if it is long.
+bool TextInPieces(std::string_view text, ObjectList& out) {
+  if (text.size() < kLongText) return false;
+  std::string_view rest = text;
+  const auto source = [&](char* to, std::size_t size) {
+    size = rest.copy(to, size);
+    rest.remove_prefix(size);
+    return size;
+  };
+  return ReadInPieces(source, text.size(), out);
+}
 
 int LineOf(std::string_view text, std::size_t offset) {
   offset = std::min(offset, text.size());
@@ -677,8 +891,17 @@ class TextReader {
 Result<ObjectList> ReadObjects(const std::vector<std::string>& paths) {
   ObjectList out;
   for (const std::string& path : paths) {
+    std::uint64_t tried = 0;  // bytes of a file that couldn't be read in pieces
+    if (path != "-") {
+      io::FileBytes file(path);
+      const auto source = [&](char* to, std::size_t size) { return file.Read(to, size); };
+      if (file.size() >= kLongText && ReadInPieces(source, file.size(), out)) continue;
+      tried = file.size();
+    }
     Result<std::string> text = io::ReadText(path);
     if (!text) return text.error();
+    // The bytes of a pipe, and what was compressed, are seen here for the first time.
+    if (text->size() != tried && TextInPieces(*text, out)) continue;
     const std::string name = path == "-" ? "<stdin>" : path;
     if (auto done = TextReader(name, out).Read(*std::move(text)); !done) return done.error();
   }
@@ -687,6 +910,7 @@ Result<ObjectList> ReadObjects(const std::vector<std::string>& paths) {
 
 Result<ObjectList> ParseObjects(std::string_view text, const std::string& name) {
   ObjectList out;
+  if (TextInPieces(text, out)) return out;
   if (auto done = TextReader(name, out).Read(std::string(text)); !done) return done.error();
   return out;
 }

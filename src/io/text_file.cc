@@ -160,6 +160,29 @@ Result<std::string> ReadDescriptor(int fd) {
 
 }  // namespace
 
+FileBytes::FileBytes(const std::string& path) {
+  // A pipe mustn't be opened twice: its writer would think that nobody reads.
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0 || fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) return;
+  if (info.st_size < 0 || static_cast<std::uint64_t>(info.st_size) > kMaxBytes) return;
+  size_ = static_cast<std::uint64_t>(info.st_size);
+}
+
+FileBytes::~FileBytes() {
+  if (fd_ >= 0) close(fd_);
+}
+
+std::size_t FileBytes::Read(char* to, std::size_t size) {
+  if (size_ == 0) return 0;
+  ssize_t n = -1;
+  do {
+    n = read(fd_, to, size);
+  } while (n < 0 && errno == EINTR);
+  return n < 0 ? 0 : static_cast<std::size_t>(n);
+}
+
 Result<std::string> ReadText(const std::string& path) {
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : path;

@@ -3,6 +3,7 @@
 #define SCHEDFW_IO_TEXT_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "schedfw/base/result.h"
@@ -23,6 +24,25 @@ namespace schedfw::io {
 /// (no such file, permission denied), a directory, truncated or corrupt gzip data, too large.
 /// Complexity: linear in the compressed and the decompressed size; one read for a regular file.
 Result<std::string> ReadText(const std::string& path);
+
+/// A regular file, read from its beginning bit by bit.
+class FileBytes {
+ public:
+  /// A file that can't be opened, or isn't a regular one of a size that ReadText takes, is empty.
+  explicit FileBytes(const std::string& path);
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+  ~FileBytes();
+
+  /// The size of the file when it was opened.
+  std::uint64_t size() const { return size_; }
+  /// Puts up to `size` bytes at `to` and tells how many; 0 at the end, and when they can't be read.
+  std::size_t Read(char* to, std::size_t size);
+
+ private:
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+};
 
 /// Unused bytes that ReadText leaves behind the text: simdjson's SIMDJSON_PADDING.
 inline constexpr std::size_t kTextPadding = 64;

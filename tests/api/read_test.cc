@@ -1,7 +1,9 @@
 #include "schedfw/api/read.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -623,6 +626,23 @@ TEST(Read, FieldNamesAreCaseSensitive) {
 }
 
 // Null means that the field isn't there; in a map or a list it is an empty element.
+// A key may be written with escapes, as no one does.
+TEST(Read, EscapedFieldNames) {
+  EXPECT_EQ(Read(R"({"apiVersion":"v1","kind":"Pod","met\u0061data":{"n\u0061me":"a"}})"),
+            Names{"Pod a"});
+  const Pod pod = ParsePod(PodWith(
+      R"("sp\u0065c":{"nodeName":"n","nodeName\"":"b","nodeName\u0022":"c","nodeName\\":"d",)"
+      R"("topologySpreadConstraints":[{"m\u0061xSkew":1,"topologyKey":"z",)"
+      R"("whenUnsatisf\u0069able":"DoNotSchedule"}]})"));
+  EXPECT_EQ(pod.spec.node_name, "n");
+  EXPECT_EQ(pod.spec.topology_spread_constraints.at(0).max_skew, 1);
+  ExpectRefused({
+      {PodWith(R"("spec":{"nodeN\q":"n"})"), R"(f:1: spec: unknown escape `\q` in a string)"},
+      {PodWith(R"("spec":{"nodeN\u0061me":5})"),
+       "f:1: Pod ml/a: spec.nodeName: expected a string, got a number 5 (put it in quotes)"},
+  });
+}
+
 TEST(Read, NullFields) {
   EXPECT_EQ(Read(PodWith(R"("spec":null,"status":null)")), Names{"Pod ml/a"});
   const Pod pod = ParsePod(PodWith(
@@ -1414,6 +1434,218 @@ TEST(Read, CutOffTexts) {
     EXPECT_TRUE(in_word || message.find("the text ends") != std::string::npos) << message;
   }
   EXPECT_EQ(Read(text), Names{"Pod ml/a"});
+}
+
+// ---------------------------------------------------------------------------------------------
+// Long Lists, which are read piece by piece when they are laid out evenly.
+
+// A List of pods "ml/0", "ml/1" and so on of 2 KB, indented as by kubectl. Each has 11 lines.
+struct LongList {
+  std::string before = "{\n    \"apiVersion\": \"v1\",\n    \"items\": [";
+  std::string type = "\n            \"apiVersion\": \"v1\",\n            \"kind\": \"Pod\",";
+  int pods = 400;
+  std::map<int, std::string> instead;  // of the pod of that number
+  std::string after = "\n    ],\n    \"kind\": \"List\"\n}\n";
+
+  std::string Text() const {
+    std::string out = before;
+    for (int i = 0; i < pods; ++i) {
+      const auto other = instead.find(i);
+      out += i == 0 ? "\n        " : ",\n        ";
+      out += other != instead.end() ? other->second : PodText(std::to_string(i));
+    }
+    return out + after;
+  }
+  std::string PodText(const std::string& name, const std::string& spec = "") const {
+    return "{" + type + "\n            \"metadata\": {\n                \"annotations\": {\n" +
+           std::string(20, ' ') + "\"text\": \"" + std::string(1800, 'x') + "\\n},\\n{\"\n" +
+           std::string(16, ' ') + "},\n                \"name\": \"" + name +
+           "\",\n                \"namespace\": \"ml\"\n            }" + spec + "\n        }";
+  }
+};
+
+// The answer to a text, which must be the same when the text is read at once: blanks before it keep
+// its layout from being seen.
+Names ReadBothWays(const std::string& text) {
+  Names pieces = Read(text);
+  const Names whole = Read(std::string(5000, ' ') + text);
+  EXPECT_EQ(pieces, whole);
+  return pieces;
+}
+
+Names PodNames(int from, int to) {
+  Names out;
+  for (int i = from; i < to; ++i) out.push_back("Pod ml/" + std::to_string(i));
+  return out;
+}
+
+TEST(ReadLong, ListsOfAllLayouts) {
+  const Names all = PodNames(0, 400);
+  LongList list;
+  const std::string text = list.Text();
+  EXPECT_EQ(ReadBothWays(text), all);
+  std::string other = text;
+  std::erase(other, '\n');
+  EXPECT_EQ(ReadBothWays(other), all);
+  std::erase(other, ' ');
+  EXPECT_EQ(ReadBothWays(other), all);
+  other = text;
+  std::erase(other, ' ');
+  EXPECT_EQ(ReadBothWays(other), all);
+  // Objects inside of the items that look like items, so that nothing can be split.
+  LongList nested;
+  nested.type =
+      "\"x\":[{\"x\":[1]},{\"x\":[{\"x\":[2]},{\"x\":[3]}]}],"
+      "\"kind\":\"Pod\",\"apiVersion\":\"v1\",";
+  other = nested.Text();
+  std::erase(other, ' ');
+  std::erase(other, '\n');
+  EXPECT_EQ(ReadBothWays(other), all);
+  std::string windows;
+  for (const char c : text) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  EXPECT_EQ(ReadBothWays(windows), all);
+  list.pods = 1;
+  list.instead[0] = list.PodText("0", std::string(600000, ' '));
+  EXPECT_EQ(ReadBothWays(list.Text()), PodNames(0, 1));
+}
+
+TEST(ReadLong, TypedLists) {
+  const Names all = PodNames(0, 400);
+  LongList list;
+  list.type = "";
+  list.before = "{\"kind\": \"PodList\", \"apiVersion\": \"v1\",\n\"items\" : [";
+  list.after = "]}";
+  EXPECT_EQ(ReadBothWays(list.Text()), all);
+  list.before = "{\"items\": [";
+  list.after = "], \"kind\": \"PodList\", \"apiVersion\": \"v1\"}";
+  EXPECT_EQ(ReadBothWays(list.Text()), all);
+  list.after = "]}";
+  EXPECT_EQ(ReadBothWays(list.Text()), Names{"error: f:1: kind: must be given"});
+  list.after = "], \"kind\": \"Listing\", \"apiVersion\": \"v1\"}";
+  EXPECT_EQ(Parse(list.Text()).ignored, (std::map<std::string, std::int64_t>{{"v1 Listing", 1}}));
+  // The first kind counts.
+  list.before = "{\"kind\": \"NodeList\", \"apiVersion\": \"v1\", \"items\": [";
+  list.after = "], \"kind\": \"PodList\"}";
+  EXPECT_EQ(ReadBothWays(list.Text()).front(), "Node ml/0");
+  // An item without a version has that of a typed list only.
+  list.type = "\"kind\": \"ConfigMap\",";
+  list.before = "{\"items\": [";
+  list.after = "], \"kind\": \"SecretList\", \"apiVersion\": \"v1\"}";
+  EXPECT_EQ(Parse(list.Text()).ignored,
+            (std::map<std::string, std::int64_t>{{"v1 ConfigMap", 400}}));
+  list.after = "], \"kind\": \"List\", \"apiVersion\": \"v1\"}";
+  EXPECT_EQ(Parse(list.Text()).ignored, (std::map<std::string, std::int64_t>{{"ConfigMap", 400}}));
+}
+
+TEST(ReadLong, ItemsOfAllKinds) {
+  LongList list;
+  LongList inner;
+  inner.pods = 2;
+  list.instead[200] = inner.Text();  // with its indentation, which looks like the outer items'
+  list.instead[300] = std::string(kNodeJson);
+  list.instead[301] = R"({"kind":"ConfigMap","apiVersion":"v1"})";
+  Names expected = {"Node n1"};
+  for (const Names& part :
+       {PodNames(0, 200), PodNames(0, 2), PodNames(201, 300), PodNames(302, 400)}) {
+    expected.insert(expected.end(), part.begin(), part.end());
+  }
+  EXPECT_EQ(ReadBothWays(list.Text()), expected);
+  EXPECT_EQ(Parse(list.Text()).ignored, (std::map<std::string, std::int64_t>{{"v1 ConfigMap", 1}}));
+}
+
+TEST(ReadLong, WhatFollowsTheList) {
+  const LongList list;
+  const std::string text = list.Text();
+  const Names once = PodNames(0, 400);
+  Names twice = once;
+  twice.insert(twice.end(), once.begin(), once.end());
+  EXPECT_EQ(ReadBothWays(text + text), twice);
+  EXPECT_EQ(ReadBothWays(text + "---\n" + text), twice);
+  LongList more = list;
+  more.after = "], \"items\": [" + std::string(kNodeJson) + "], \"kind\": \"List\"}";
+  EXPECT_EQ(ReadBothWays(more.Text()).size(), 401u);
+  more.after = "], \"items\": [], \"kind\": \"List\"}";
+  EXPECT_EQ(ReadBothWays(more.Text()), PodNames(0, 400));
+  // A list that isn't the object's own.
+  more.before = "{\"kind\": \"List\", \"metadata\": {\"items\": [";
+  more.after = "]}, \"items\": []}";
+  EXPECT_EQ(ReadBothWays(more.Text()), Names{});
+  more.after = "]}}";
+  EXPECT_EQ(ReadBothWays(more.Text()), Names{});
+}
+
+TEST(ReadLong, ErrorsSayWhere) {
+  LongList list;
+  list.instead[399] = list.PodText("bad", ",\"spec\":{\"priority\":\"x\"}");
+  EXPECT_EQ(ReadBothWays(list.Text()),
+            Names{"error: f:4402: Pod ml/bad: spec.priority: expected an integer of 32 bits, got a "
+                  "string \"x\""});
+  list.instead[399] = "{\"kind\": \"Pod\"}";
+  EXPECT_EQ(ReadBothWays(list.Text()),
+            Names{"error: f:4393: items[399].apiVersion: must be given (allowed for a Pod: v1)"});
+  list.instead = {{250, "{\"x\": tru}"}};
+  EXPECT_EQ(ReadBothWays(list.Text()), Names{"error: f:2754: items[250].kind: must be given"});
+  const std::string text = LongList().Text();
+  EXPECT_EQ(ReadBothWays(text.substr(0, text.size() - 2)),
+            Names{"error: f:4406: the text ends in the middle of an object"});
+  EXPECT_EQ(ReadBothWays(text + "]"),
+            Names{"error: f:4407: expected an object or the end of the text, got `]`"});
+}
+
+TEST(ReadLong, BrokenTextsAreReadAlike) {
+  Random random(20260202);
+  LongList list;
+  list.pods = 300;
+  const std::string text = list.Text();
+  std::string line = text;
+  std::erase(line, '\n');
+  std::erase(line, ' ');
+  for (int i = 0; i < 200; ++i) {
+    const std::string broken = Mutated(i % 2 == 0 ? text : line, random);
+    ReadBothWays(broken);
+    if (HasFailure()) {
+      ADD_FAILURE() << "text " << i;
+      return;
+    }
+  }
+}
+
+TEST_F(ReadFiles, PipesAreOpenedOnce) {
+  const std::string path = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const std::string text = LongList().Text();
+  std::thread writer([&] { std::ofstream(path, std::ios::binary) << text; });
+  const Result<ObjectList> objects = ReadObjects({path});
+  writer.join();
+  ASSERT_TRUE(objects.ok()) << objects.error().message();
+  EXPECT_EQ(NamesOf(*objects), PodNames(0, 400));
+}
+
+TEST_F(ReadFiles, LongListsAreReadAsTexts) {
+  LongList list;
+  const std::string good = Write("good.json", list.Text());
+  const std::string node = Write("n.json", kNodeJson);
+  const Result<ObjectList> objects = ReadObjects({good, node, good});
+  ASSERT_TRUE(objects.ok()) << objects.error().message();
+  EXPECT_EQ(objects->pods.size(), 800u);
+  EXPECT_EQ(objects->nodes.size(), 1u);
+  EXPECT_EQ(NamesOf(*objects)[1], "Pod ml/0");
+  EXPECT_EQ(NamesOf(*objects)[800], "Pod ml/399");
+
+  const std::string compressed = (folder_ / "good.json.gz").string();
+  const std::string text = list.Text();
+  gzFile file = gzopen(compressed.c_str(), "wb");
+  ASSERT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
+            static_cast<int>(text.size()));
+  gzclose(file);
+  const Result<ObjectList> decompressed = ReadObjects({compressed});
+  ASSERT_TRUE(decompressed.ok()) << decompressed.error().message();
+  EXPECT_EQ(NamesOf(*decompressed), PodNames(0, 400));
+
+  list.instead[399] = "{\"kind\": 5}";
+  const std::string bad = Write("bad.json", list.Text());
+  EXPECT_EQ(ReadObjects({good, bad}).error().message(),
+            bad + ":4393: items[399].kind: expected a string, got a number 5 (put it in quotes)");
 }
 
 }  // namespace

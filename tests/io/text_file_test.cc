@@ -166,6 +166,25 @@ TEST_F(ReadTextTest, FilesWithoutASize) {
   }
 }
 
+TEST_F(ReadTextTest, FileBytesAreThoseOfRegularFiles) {
+  const std::string path = (folder_ / "text").string();
+  std::ofstream(path, std::ios::binary) << kText;
+  FileBytes file(path);
+  EXPECT_EQ(file.size(), kText.size());
+  std::string text(kText.size(), ' ');
+  EXPECT_EQ(file.Read(text.data(), 4), 4u);
+  EXPECT_EQ(file.Read(text.data() + 4, 100), kText.size() - 4);
+  EXPECT_EQ(text, kText);
+  EXPECT_EQ(file.Read(text.data(), 4), 0u);
+
+  const std::string missing = (folder_ / "missing").string();
+  for (const std::string& other : {missing, folder_.string(), std::string("/dev/null")}) {
+    FileBytes none(other);
+    EXPECT_EQ(none.size(), 0u) << other;
+    EXPECT_EQ(none.Read(text.data(), 4), 0u) << other;
+  }
+}
+
 TEST_F(ReadTextTest, StandardInput) {
   const std::string large(1'000'000, 'x');
   const auto read = [](std::string bytes) {

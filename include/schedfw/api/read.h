@@ -19,6 +19,9 @@ namespace schedfw::api {
 /// to the API server: the last scalar counts, objects are merged. Kinds that scheduling doesn't
 /// read are counted in `ignored`. Nothing is defaulted: see Normalize().
 ///
+/// A long List that a program printed as JSON is read piece by piece, so that its text is never in
+/// memory as a whole; of other files it is, up to 4 GiB.
+///
 /// Errors (ParseError): the file and line, the object, the field path, the value, what is allowed.
 /// Values that aren't read, such as those of other kinds, aren't checked.
 Result<ObjectList> ReadObjects(const std::vector<std::string>& paths);
