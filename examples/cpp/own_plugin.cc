@@ -4,6 +4,7 @@
 #include <iostream>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedfw/api/normalize.h"
@@ -38,14 +39,14 @@ class PackGpus : public schedfw::FilterPlugin, public schedfw::BatchScorePlugin 
     return schedfw::Status::Unresolvable("node(s) were in maintenance");
   }
 
-  schedfw::Status ScoreNodes(const schedfw::Cycle& cycle, std::span<const schedfw::Row> rows,
+  schedfw::Status ScoreNodes(const schedfw::Cycle& cycle, schedfw::Rows rows,
                              std::int64_t* out) const override {
     const auto gpu = cycle.snapshot.dictionary().Resource(args_.resource);
     const std::int64_t* allocatable = cycle.snapshot.Allocatable(gpu);
     const std::int64_t* requested = cycle.snapshot.Requested(gpu);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (schedfw::Row i = 0; i < rows.size(); ++i) {
       const schedfw::Row row = rows[i];
-      const std::int64_t used = requested[row] + cycle.pod.Request(gpu);
+      const std::int64_t used = requested[row] + cycle.plan().Request(gpu);
       out[i] = allocatable[row] == 0 ? 0 : 100 * used / allocatable[row];
     }
     return {};
@@ -87,7 +88,7 @@ int main(int argc, char** argv) {
   auto objects = schedfw::api::ReadObjects({argv[1]});
   if (!objects) return Fail(objects.error());
   if (auto done = schedfw::api::Normalize(*objects); !done) return Fail(done.error());
-  auto cluster = schedfw::Cluster::FromObjects(*objects);
+  auto cluster = schedfw::Cluster::FromObjects(*std::move(objects));
   if (!cluster) return Fail(cluster.error());
 
   for (const schedfw::Placement& placement : (*scheduler)->Place(*cluster)) {

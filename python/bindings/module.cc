@@ -157,7 +157,8 @@ class PyCluster {
 PyCluster FromObjects(Result<api::ObjectList> objects) {
   if (!objects) Raise(objects.error());
   Unwrap(api::Normalize(*objects));
-  return PyCluster(Unwrap(Cluster::FromObjects(*objects)), std::move(objects->ignored));
+  auto ignored = std::move(objects->ignored);
+  return PyCluster(Unwrap(Cluster::FromObjects(*std::move(objects))), std::move(ignored));
 }
 
 PodPtr FindPod(const Snapshot& snapshot, const std::string& full_name) {
@@ -246,7 +247,7 @@ std::int64_t Requested(const Snapshot& snapshot, const std::string& resource, Ro
 
 std::map<std::string, std::int64_t> Requests(const PodView& view) {
   std::map<std::string, std::int64_t> out;
-  for (const ResourceAmount& request : view.pod->requests) {
+  for (const ResourceAmount& request : view.pod->plan->total_requests) {
     out.emplace(view.snapshot->dictionary().ResourceName(request.resource), request.amount);
   }
   return out;
@@ -433,7 +434,7 @@ class PyScheduler {
     py::gil_scoped_release release;
     Value::List out;
     for (const PodPtr& pod : snapshot->Pending()) {
-      if (pod->terminating) continue;
+      if (pod->terminating()) continue;
       const Explanation explanation = scheduler_->Explain(*snapshot, pod, {.preempt = preempt});
       out.push_back(ToValue(explanation, *snapshot, /*scores=*/!preempt));
     }
@@ -696,7 +697,7 @@ void BindViews(py::module_& m) {
           "annotations", [](const PodView& v) { return v.pod->pod->metadata.annotations; },
           "Its annotations, a new dict.")
       .def_property_readonly(
-          "priority", [](const PodView& v) { return v.pod->priority; },
+          "priority", [](const PodView& v) { return v.pod->priority(); },
           "Its priority; higher ones are scheduled first.")
       .def_property_readonly(
           "scheduler_name", [](const PodView& v) { return v.pod->pod->spec.scheduler_name; },
@@ -907,7 +908,7 @@ void BindCluster(py::module_& m) {
                              [](const PyCluster& c) {
                                std::vector<std::string> out;
                                for (const PodPtr& pod : c.view().Pending()) {
-                                 if (!pod->terminating) out.push_back(pod->FullName());
+                                 if (!pod->terminating()) out.push_back(pod->FullName());
                                }
                                return out;
                              })
@@ -915,7 +916,7 @@ void BindCluster(py::module_& m) {
                              [](const PyCluster& c) {
                                std::vector<std::string> out;
                                for (const PodPtr& pod : c.view().Pending()) {
-                                 if (pod->terminating) out.push_back(pod->FullName());
+                                 if (pod->terminating()) out.push_back(pod->FullName());
                                }
                                return out;
                              })
@@ -1088,7 +1089,7 @@ void BindResults(py::module_& m) {
       .def_property_readonly(
           "pod", [](const Victim& v) { return v.pod->FullName(); }, "The pod, \"namespace/name\".")
       .def_property_readonly(
-          "priority", [](const Victim& v) { return v.pod->priority; }, "Its priority.")
+          "priority", [](const Victim& v) { return v.pod->priority(); }, "Its priority.")
       .def_property_readonly(
           "violated_budget",
           [](const Victim& v) -> std::optional<std::string> {

@@ -51,10 +51,9 @@ class Call {
 // Scores beyond this are out of range whatever they are; sums of such ones still fit into 64 bits.
 constexpr std::int64_t kHugeScore = std::int64_t{1} << 62;
 
-std::vector<Row> RowsOf(RowRange range) {
-  std::vector<Row> out;
-  out.reserve(range.size());
-  for (Row row = range.begin; row < range.end; ++row) out.push_back(row);
+std::vector<Row> RowsOf(Rows rows) {
+  std::vector<Row> out(rows.size());
+  for (Row i = 0; i < rows.size(); ++i) out[i] = rows[i];
   return out;
 }
 
@@ -101,13 +100,13 @@ class PythonPlugin : public PreEnqueuePlugin,
     return {};
   }
 
-  void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
+  void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
     py::gil_scoped_acquire gil;
     ForgetReasonsOfEarlier(cycle);
     const Call call(cycle);
     if (!batch_filter_) {
-      for (Row row = rows.begin; row < rows.end; ++row) {
-        codes[row - rows.begin] = Code(Method("filter")(call.cycle(), call.node(row)), "filter");
+      for (Row i = 0; i < rows.size(); ++i) {
+        codes[i] = Code(Method("filter")(call.cycle(), call.node(rows[i])), "filter");
       }
       return;
     }
@@ -131,18 +130,16 @@ class PythonPlugin : public PreEnqueuePlugin,
     return {};
   }
 
-  Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
-                    std::int64_t* out) const override {
+  Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
     py::gil_scoped_acquire gil;
     const Call call(cycle);
     if (!batch_score_) {
-      for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (Row i = 0; i < rows.size(); ++i) {
         out[i] = ToScore(Method("score")(call.cycle(), call.node(rows[i])));
       }
       return {};
     }
-    const py::object answer =
-        Method("score_nodes")(call.cycle(), call.nodes({rows.begin(), rows.end()}));
+    const py::object answer = Method("score_nodes")(call.cycle(), call.nodes(RowsOf(rows)));
     const auto scores = Array<std::int64_t>(answer, rows.size(), "score_nodes", "iubf");
     std::copy_n(scores.data(), rows.size(), out);
     return {};

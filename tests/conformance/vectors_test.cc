@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "schedfw/base/simd.h"
 #include "schedfw/scheduler/report.h"
 #include "support/cluster.h"
 #include "support/files.h"
@@ -245,6 +246,20 @@ TEST(Vectors, PreemptOnEightThreads) {
   SchedulerOptions options;
   options.executor = {.threads = 8, .grain_rows = 1};
   RunVectors("preempt", options);
+}
+
+// The same with the instructions of older machines.
+TEST(Vectors, OnEverySimdLevel) {
+  const SimdLevel best = CurrentSimdLevel();
+  for (const auto& [name, level] : kSimdLevelNames) {
+    SCOPED_TRACE(name);
+    if (!SetSimdLevel(level)) continue;
+    for (const char* prefix :
+         {"default", "fit-", "balanced", "sums", "spread-", "place-", "mixed"}) {
+      RunVectors(prefix);
+    }
+  }
+  EXPECT_TRUE(SetSimdLevel(best));
 }
 
 }  // namespace

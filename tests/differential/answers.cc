@@ -40,7 +40,7 @@ std::string ReadMode(const fs::path& folder) {
 // The waiting pods that are scheduled, in the order of the file.
 std::vector<PodPtr> Waiting(const Cluster& cluster) {
   std::vector<PodPtr> out = cluster.view().Pending();
-  std::erase_if(out, [](const PodPtr& pod) { return pod->terminating; });
+  std::erase_if(out, [](const PodPtr& pod) { return pod->terminating(); });
   return out;
 }
 
@@ -94,7 +94,7 @@ Value Answer(const fs::path& folder) {
   auto objects = api::ReadObjects({(folder / "cluster.json").string()});
   if (!objects) return Only("error", objects.error().message());
   if (auto done = api::Normalize(*objects); !done) return Only("error", done.error().message());
-  auto cluster = Cluster::FromObjects(*objects);
+  auto cluster = Cluster::FromObjects(*std::move(objects));
   if (!cluster) return Only("error", cluster.error().message());
   if (mode == "explain") return Explain(**scheduler, *cluster, /*preempt=*/false);
   if (mode == "preempt") return Explain(**scheduler, *cluster, /*preempt=*/true);

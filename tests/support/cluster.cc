@@ -12,7 +12,7 @@ namespace {
 Result<Cluster> ToCluster(Result<api::ObjectList> objects) {
   if (!objects) return objects.error();
   if (auto done = api::Normalize(*objects); !done) return done.error();
-  return Cluster::FromObjects(*objects);
+  return Cluster::FromObjects(*std::move(objects));
 }
 
 }  // namespace
@@ -38,6 +38,7 @@ Result<std::unique_ptr<Scheduler>> TryScheduler(const std::string& config_path,
     if (!read) return read.error();
     config = *std::move(read);
   }
+  options.verify_incremental = true;
   return Scheduler::Create(config, registry, std::move(options));
 }
 
@@ -49,6 +50,7 @@ std::unique_ptr<Scheduler> MakeScheduler(const std::string& config_text, Schedul
     EXPECT_TRUE(parsed.ok()) << parsed.error().message();
     if (parsed.ok()) config = *std::move(parsed);
   }
+  options.verify_incremental = true;
   auto scheduler = Scheduler::Create(config, registry, std::move(options));
   EXPECT_TRUE(scheduler.ok()) << scheduler.error().message();
   return scheduler.ok() ? *std::move(scheduler) : nullptr;

@@ -16,6 +16,8 @@ namespace schedfw::api {
 struct ResourceRequirements {
   ResourceList requests;
   ResourceList limits;
+
+  friend bool operator==(const ResourceRequirements&, const ResourceRequirements&) = default;
 };
 
 struct ContainerPort {
@@ -23,6 +25,8 @@ struct ContainerPort {
   std::int32_t host_port = 0;
   std::string protocol;  ///< TCP, UDP or SCTP
   std::string host_ip;
+
+  friend bool operator==(const ContainerPort&, const ContainerPort&) = default;
 };
 
 struct Container {
@@ -31,6 +35,8 @@ struct Container {
   ResourceRequirements resources;
   std::vector<ContainerPort> ports;
   std::string restart_policy;  ///< "Always" on an init container makes it a sidecar
+
+  friend bool operator==(const Container&, const Container&) = default;
 };
 
 struct Volume {
@@ -39,6 +45,8 @@ struct Volume {
   std::string image_reference;          ///< volumes[].image.reference
   std::string persistent_volume_claim;  ///< volumes[].persistentVolumeClaim.claimName
   bool ephemeral = false;               ///< a generic ephemeral volume, which makes a claim
+
+  friend bool operator==(const Volume&, const Volume&) = default;
 };
 
 enum class TolerationOperator : std::uint8_t { kEqual, kExists, kLt, kGt };
@@ -56,21 +64,29 @@ struct Toleration {
 struct NodeSelectorTerm {
   std::vector<SelectorRequirement> match_expressions;
   std::vector<SelectorRequirement> match_fields;  ///< metadata.name only
+
+  friend bool operator==(const NodeSelectorTerm&, const NodeSelectorTerm&) = default;
 };
 
 /// Any of the terms must match.
 struct NodeSelector {
   std::vector<NodeSelectorTerm> node_selector_terms;
+
+  friend bool operator==(const NodeSelector&, const NodeSelector&) = default;
 };
 
 struct PreferredSchedulingTerm {
   std::int32_t weight = 0;
   NodeSelectorTerm preference;
+
+  friend bool operator==(const PreferredSchedulingTerm&, const PreferredSchedulingTerm&) = default;
 };
 
 struct NodeAffinity {
   std::optional<NodeSelector> required;
   std::vector<PreferredSchedulingTerm> preferred;
+
+  friend bool operator==(const NodeAffinity&, const NodeAffinity&) = default;
 };
 
 struct PodAffinityTerm {
@@ -80,23 +96,31 @@ struct PodAffinityTerm {
   std::optional<LabelSelector> namespace_selector;
   std::vector<std::string> match_label_keys;
   std::vector<std::string> mismatch_label_keys;
+
+  friend bool operator==(const PodAffinityTerm&, const PodAffinityTerm&) = default;
 };
 
 struct WeightedPodAffinityTerm {
   std::int32_t weight = 0;
   PodAffinityTerm pod_affinity_term;
+
+  friend bool operator==(const WeightedPodAffinityTerm&, const WeightedPodAffinityTerm&) = default;
 };
 
 /// podAffinity and podAntiAffinity have the same shape.
 struct PodAffinity {
   std::vector<PodAffinityTerm> required;
   std::vector<WeightedPodAffinityTerm> preferred;
+
+  friend bool operator==(const PodAffinity&, const PodAffinity&) = default;
 };
 
 struct Affinity {
   std::optional<NodeAffinity> node_affinity;
   std::optional<PodAffinity> pod_affinity;
   std::optional<PodAffinity> pod_anti_affinity;
+
+  friend bool operator==(const Affinity&, const Affinity&) = default;
 };
 
 enum class UnsatisfiableConstraintAction : std::uint8_t { kDoNotSchedule, kScheduleAnyway };
@@ -111,14 +135,21 @@ struct TopologySpreadConstraint {
   std::optional<NodeInclusionPolicy> node_affinity_policy;  ///< absent: Honor
   std::optional<NodeInclusionPolicy> node_taints_policy;    ///< absent: Ignore
   std::vector<std::string> match_label_keys;
+
+  friend bool operator==(const TopologySpreadConstraint&,
+                         const TopologySpreadConstraint&) = default;
 };
 
 struct PodSchedulingGate {
   std::string name;
+
+  friend bool operator==(const PodSchedulingGate&, const PodSchedulingGate&) = default;
 };
 
 struct PodResourceClaim {
   std::string name;
+
+  friend bool operator==(const PodResourceClaim&, const PodResourceClaim&) = default;
 };
 
 struct PodSpec {
@@ -146,6 +177,8 @@ struct ContainerStatus {
   std::optional<ResourceList> allocated_resources;
   /// resources.requests as actuated by the kubelet; absent: not reported.
   std::optional<ResourceList> actuated_requests;
+
+  friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
 
 struct PodStatus {

@@ -110,6 +110,8 @@ class Quantity {
     return a.nanos_ <=> b.nanos_;
   }
 
+  /// A number to tell amounts apart by, equal for equal amounts: the low 64 bits of the billionths.
+  std::uint64_t Fingerprint() const { return static_cast<std::uint64_t>(nanos_); }
   /// True if the amount is zero.
   bool IsZero() const { return nanos_ == 0; }
   /// -1, 0 or 1: the sign of the amount.

@@ -33,34 +33,35 @@ class Cluster {
   /// Nodes, and pods that have one, are added in the order of their names, as a scheduler that
   /// starts up lists them; pods that wait keep the order given. Errors: an object given twice, and
   /// whatever the single events refuse.
-  static Result<Cluster> FromObjects(const api::ObjectList& objects) {
+  static Result<Cluster> FromObjects(api::ObjectList objects) {
     Cluster out;
-    ObjectStore& store = out.state_.objects_.Mutable();
-    for (const auto& o : objects.namespaces) ObjectStore::Upsert(store.namespaces, o);
-    for (const auto& o : objects.services) ObjectStore::Upsert(store.services, o);
-    for (const auto& o : objects.replication_controllers) {
-      ObjectStore::Upsert(store.replication_controllers, o);
-    }
-    for (const auto& o : objects.replica_sets) ObjectStore::Upsert(store.replica_sets, o);
-    for (const auto& o : objects.stateful_sets) ObjectStore::Upsert(store.stateful_sets, o);
-    for (const auto& o : objects.pod_disruption_budgets) {
-      ObjectStore::Upsert(store.pod_disruption_budgets, o);
-    }
-    for (const auto& o : objects.priority_classes) ObjectStore::Upsert(store.priority_classes, o);
+    ObjectStore& store = out.Store();
+    ObjectStore::Fill(store.namespaces, std::move(objects.namespaces));
+    ObjectStore::Fill(store.services, std::move(objects.services));
+    ObjectStore::Fill(store.replication_controllers, std::move(objects.replication_controllers));
+    ObjectStore::Fill(store.replica_sets, std::move(objects.replica_sets));
+    ObjectStore::Fill(store.stateful_sets, std::move(objects.stateful_sets));
+    ObjectStore::Fill(store.pod_disruption_budgets, std::move(objects.pod_disruption_budgets));
+    ObjectStore::Fill(store.priority_classes, std::move(objects.priority_classes));
 
-    std::vector<const api::Node*> nodes;
-    for (const api::Node& node : objects.nodes) nodes.push_back(&node);
+    std::vector<api::Node*> nodes;
+    for (api::Node& node : objects.nodes) nodes.push_back(&node);
     std::stable_sort(nodes.begin(), nodes.end(), [](const api::Node* a, const api::Node* b) {
       return a->metadata.name < b->metadata.name;
     });
-    for (const api::Node* node : nodes) {
-      if (auto done = out.AddNode(*node); !done) return done.error();
+    for (api::Node* node : nodes) {
+      if (auto done = out.AddNode(std::move(*node)); !done) return done.error();
     }
-    std::vector<const api::Pod*> bound;
-    for (const api::Pod& pod : objects.pods) {
+    std::vector<api::Pod*> bound;
+    const auto add = [&](api::Pod& pod) -> Result<void> {
+      auto done = out.AddNormalizedPod(std::make_shared<const api::Pod>(std::move(pod)));
+      if (!done) return done.error();
+      return {};
+    };
+    for (api::Pod& pod : objects.pods) {
       if (!pod.spec.node_name.empty()) {
         bound.push_back(&pod);
-      } else if (auto done = out.AddPod(pod); !done) {
+      } else if (auto done = add(pod); !done) {
         return done.error();
       }
     }
@@ -68,8 +69,8 @@ class Cluster {
       return std::tie(a->metadata.ns, a->metadata.name) <
              std::tie(b->metadata.ns, b->metadata.name);
     });
-    for (const api::Pod* pod : bound) {
-      if (auto done = out.AddPod(*pod); !done) return done.error();
+    for (api::Pod* pod : bound) {
+      if (auto done = add(*pod); !done) return done.error();
     }
     return out;
   }
@@ -110,7 +111,7 @@ class Cluster {
     } else {  // as if it had left and come back
       state_.node_tree_.Remove(old.zone);
       state_.node_tree_.Add(row->record->zone);
-      row->record->arrival = ++state_.generation_;
+      row->record->arrival = Advance();
     }
     SetRow(*found, *row);
     NewIndex();
@@ -145,14 +146,15 @@ class Cluster {
     api::SetDefaults(pod);
     if (pod.IsTerminal()) return {};
     if (auto done = api::SetPriority(pod, state_.objects_->priority_classes); !done) return done;
-    const bool bound = !pod.spec.node_name.empty();
-    auto compiled =
-        CompilePod(std::make_shared<const api::Pod>(std::move(pod)), !bound, dictionary());
-    if (!compiled) return compiled.error();
-    if (state_.placements_.Find((*compiled)->Key()) != nullptr) {
-      return ArgumentError("Pod " + (*compiled)->FullName() + " exists already");
-    }
-    return Insert(*std::move(compiled));
+    auto added = AddCompiled(std::make_shared<const api::Pod>(std::move(pod)));
+    if (!added) return added.error();
+    return {};
+  }
+  /// The same for a pod that is normalised already (see api::Normalize), which is shared and not
+  /// copied. Returns it as the cluster holds it; null: it has finished.
+  Result<PodPtr> AddNormalizedPod(std::shared_ptr<const api::Pod> pod) {
+    if (pod->IsTerminal()) return PodPtr();
+    return AddCompiled(std::move(pod));
   }
 
   /// Replaces a pod; one that has finished is deleted. Error: there is no such pod, or the new one
@@ -165,8 +167,8 @@ class Cluster {
     if (pod.IsTerminal()) return DeletePod(ns, name);
     if (auto done = api::SetPriority(pod, state_.objects_->priority_classes); !done) return done;
     const bool bound = !pod.spec.node_name.empty();
-    auto compiled =
-        CompilePod(std::make_shared<const api::Pod>(std::move(pod)), !bound, dictionary());
+    auto compiled = state_.plans_->Compile(std::make_shared<const api::Pod>(std::move(pod)), !bound,
+                                           dictionary());
     if (!compiled) return compiled.error();
     const Placement old = *found;
     if (!bound && old.where == Where::kPending) {  // it keeps its place among those that wait
@@ -174,7 +176,7 @@ class Cluster {
       AddNomination(*compiled);
       state_.pending_.Mutable()[old.index] = *compiled;
       state_.placements_.FindMutable((*compiled)->Key())->pod = *compiled;
-      ++state_.generation_;
+      Advance();
       return {};
     }
     Cluster before = Fork();
@@ -213,7 +215,7 @@ class Cluster {
     AddNomination(next);
     state_.pending_.Mutable()[old.index] = next;
     state_.placements_.FindMutable(next->Key())->pod = next;
-    ++state_.generation_;
+    Advance();
     return {};
   }
 
@@ -323,7 +325,7 @@ class Cluster {
   }
   Dictionary& dictionary() { return *state_.dictionary_; }
   ObjectStore& Store() {
-    ++state_.generation_;
+    state_.objects_id_ = Advance();
     return state_.objects_.Mutable();
   }
 
@@ -363,7 +365,7 @@ class Cluster {
 
   void InsertRow(const CompiledRow& compiled) {
     const Row row = state_.size();
-    compiled.record->arrival = ++state_.generation_;
+    compiled.record->arrival = Advance();
     state_.node_tree_.Add(compiled.record->zone);
     state_.nodes_.PushBack(compiled.record);
     state_.rows_by_name_.Set(compiled.record->name, row);
@@ -380,6 +382,7 @@ class Cluster {
     state_.taint_sets_.PushBack(0);
     state_.host_port_pods_.PushBack(0);
     state_.generations_.PushBack(0);
+    if (row % kRowsOfBlock == 0) state_.block_generations_.PushBack(0);
     state_.pods_.PushBack({});
     state_.pod_counts_.AddRow();
     ChangeImages(*compiled.record, 1);
@@ -396,7 +399,10 @@ class Cluster {
     for (const ResourceAmount& amount : compiled.allocatable) {
       ColumnOf(state_.allocatable_, amount.resource).Set(row, amount.amount);
     }
-    state_.unschedulable_.Set(row, compiled.record->node->spec.unschedulable ? 1 : 0);
+    const std::uint8_t unschedulable = compiled.record->node->spec.unschedulable ? 1 : 0;
+    state_.unschedulable_total_ += unschedulable;
+    state_.unschedulable_total_ -= state_.unschedulable_[row];
+    state_.unschedulable_.Set(row, unschedulable);
     state_.taint_sets_.Set(row, compiled.taints);
   }
 
@@ -416,8 +422,8 @@ class Cluster {
       state_.rows_by_name_.Set(state_.nodes_[last]->name, row);
       for (const PodPtr& pod : state_.pods_[last]) {
         state_.placements_.FindMutable(pod->Key())->index = row;
-        state_.terms_.Change(*pod, last, -1);
-        state_.terms_.Change(*pod, row, 1);
+        state_.terms_.Change(*pod, last, -1, Advance());
+        state_.terms_.Change(*pod, row, 1, Advance());
       }
     }
     state_.nodes_.SwapRemove(row);
@@ -430,14 +436,18 @@ class Cluster {
     state_.non_zero_cpu_.SwapRemove(row);
     state_.non_zero_memory_.SwapRemove(row);
     state_.pod_count_.SwapRemove(row);
+    state_.unschedulable_total_ -= state_.unschedulable_[row];
     state_.unschedulable_.SwapRemove(row);
     state_.taint_sets_.SwapRemove(row);
     state_.host_port_pods_.SwapRemove(row);
     state_.generations_.SwapRemove(row);
+    if (last % kRowsOfBlock == 0) {
+      state_.block_generations_.SwapRemove(state_.block_generations_.size() - 1);
+    }
     state_.pods_.SwapRemove(row);
     state_.pod_counts_.SwapRemoveRow(row);
     NewIndex();
-    ++state_.generation_;
+    Advance();
     if (row != last) Touch(row);
   }
 
@@ -463,21 +473,22 @@ class Cluster {
   }
 
   // The node set has changed: what was derived from it is made anew when asked for.
-  void NewIndex() { state_.index_ = std::make_shared<NodeIndex>(); }
-  void Touch(Row row) { state_.generations_.Set(row, ++state_.generation_); }
-
-  bool Counts(ResourceId resource) { return resource != kPods && dictionary().IsCounted(resource); }
+  void NewIndex() { state_.index_ = std::make_shared<NodeIndex>(Advance()); }
+  std::uint64_t Advance() { return state_.generation_ = state_.source_.Next(); }
+  void Touch(Row row) {
+    state_.generations_.Set(row, Advance());
+    state_.block_generations_.Set(row / kRowsOfBlock, state_.generation_);
+  }
 
   Result<void> CheckRoom(const PodInfo& pod, Row row) {
     const auto overflows = [](std::int64_t a, std::int64_t b) {
       std::int64_t sum = 0;
       return __builtin_add_overflow(a, b, &sum);
     };
-    bool bad = overflows(state_.non_zero_cpu_[row], pod.non_zero_cpu) ||
-               overflows(state_.non_zero_memory_[row], pod.non_zero_memory);
-    for (const ResourceAmount& request : pod.requests) {
-      bad = bad || (Counts(request.resource) &&
-                    overflows(state_.Requested(request.resource)[row], request.amount));
+    bool bad = overflows(state_.non_zero_cpu_[row], pod.plan->non_zero_cpu) ||
+               overflows(state_.non_zero_memory_[row], pod.plan->non_zero_memory);
+    for (const ResourceAmount& request : pod.plan->taken) {
+      bad = bad || overflows(state_.Requested(request.resource)[row], request.amount);
     }
     if (!bad) return {};
     return ParseError("Pod " + pod.FullName() + ": requests on Node " + state_.name(row) +
@@ -487,13 +498,13 @@ class Cluster {
   void AddToRow(const PodPtr& pod, Row row) {
     PutOnRow(pod, row);
     state_.pod_counts_.Change(*pod, row, 1, dictionary());
-    state_.terms_.Change(*pod, row, 1);
+    state_.terms_.Change(*pod, row, 1, state_.generation_);
   }
 
   void RemoveFromRow(const PodInfo& pod, Row row) {
     const PodPtr removed = TakeFromRow(pod, row);
     state_.pod_counts_.Change(*removed, row, -1, dictionary());
-    state_.terms_.Change(*removed, row, -1);
+    state_.terms_.Change(*removed, row, -1, state_.generation_);
   }
 
   // The columns of the row and its list of pods alone; DryRun needs no more.
@@ -514,15 +525,25 @@ class Cluster {
   }
 
   void ChangeRow(const PodInfo& pod, Row row, std::int32_t sign) {
-    for (const ResourceAmount& request : pod.requests) {
-      if (request.amount == 0 || !Counts(request.resource)) continue;
+    for (const ResourceAmount& request : pod.plan->taken) {
       ColumnOf(state_.requested_, request.resource).Mutable()[row] += sign * request.amount;
     }
-    state_.non_zero_cpu_.Mutable()[row] += sign * pod.non_zero_cpu;
-    state_.non_zero_memory_.Mutable()[row] += sign * pod.non_zero_memory;
+    state_.non_zero_cpu_.Mutable()[row] += sign * pod.plan->non_zero_cpu;
+    state_.non_zero_memory_.Mutable()[row] += sign * pod.plan->non_zero_memory;
     state_.pod_count_.Mutable()[row] += sign;
-    if (!pod.host_ports.empty()) state_.host_port_pods_.Mutable()[row] += sign;
+    if (!pod.plan->host_ports.empty()) state_.host_port_pods_.Mutable()[row] += sign;
     Touch(row);
+  }
+
+  Result<PodPtr> AddCompiled(std::shared_ptr<const api::Pod> pod) {
+    const bool bound = !pod->spec.node_name.empty();
+    auto compiled = state_.plans_->Compile(std::move(pod), !bound, dictionary());
+    if (!compiled) return compiled;
+    if (state_.placements_.Find((*compiled)->Key()) != nullptr) {
+      return ArgumentError("Pod " + (*compiled)->FullName() + " exists already");
+    }
+    if (auto done = Insert(*compiled); !done) return done.error();
+    return compiled;
   }
 
   Result<void> Insert(PodPtr pod) {
@@ -542,7 +563,7 @@ class Cluster {
       placement.where = Where::kOrphan;
       state_.orphans_.Mutable().push_back(std::move(pod));
     }
-    ++state_.generation_;
+    Advance();
     state_.placements_.Set(placement.pod->Key(), placement);
     return {};
   }
@@ -560,7 +581,7 @@ class Cluster {
                       [&](const PodPtr& pod) { return pod->Key() == placement.pod->Key(); });
         break;
     }
-    ++state_.generation_;
+    Advance();
     state_.placements_.Erase(placement.pod->Key());
   }
 
@@ -568,7 +589,7 @@ class Cluster {
     std::vector<PodPtr>& pending = state_.pending_.Mutable();
     RemoveNomination(*pending[index]);
     pending[index] = nullptr;
-    ++state_.generation_;
+    Advance();
     if (++state_.pending_gaps_ < 64 || 2 * state_.pending_gaps_ < pending.size()) return;
     std::erase(pending, nullptr);
     state_.pending_gaps_ = 0;
@@ -606,9 +627,9 @@ class Cluster {
     std::int64_t non_zero_cpu = 0, non_zero_memory = 0;
     for (const PodPtr& pod : *state_.orphans_) {
       if (dictionary().Intern(pod->pod->spec.node_name) != node) continue;
-      bool bad = __builtin_add_overflow(non_zero_cpu, pod->non_zero_cpu, &non_zero_cpu);
-      bad |= __builtin_add_overflow(non_zero_memory, pod->non_zero_memory, &non_zero_memory);
-      for (const ResourceAmount& request : pod->requests) {
+      bool bad = __builtin_add_overflow(non_zero_cpu, pod->plan->non_zero_cpu, &non_zero_cpu);
+      bad |= __builtin_add_overflow(non_zero_memory, pod->plan->non_zero_memory, &non_zero_memory);
+      for (const ResourceAmount& request : pod->plan->taken) {
         auto it = std::find_if(sums.begin(), sums.end(),
                                [&](const auto& sum) { return sum.first == request.resource; });
         if (it == sums.end()) it = sums.insert(it, {request.resource, 0});

@@ -3,6 +3,7 @@
 #define SCHEDFW_CLUSTER_DICTIONARY_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -62,6 +63,9 @@ class Dictionary {
   }
   Dictionary(const Dictionary&) = delete;
   Dictionary& operator=(const Dictionary&) = delete;
+
+  /// A number that no other dictionary of the process has.
+  std::uint64_t id() const { return id_; }
 
   StringId Intern(std::string_view text) {
     {
@@ -166,17 +170,33 @@ class Dictionary {
     std::deque<std::string> texts_;  // a deque never moves its elements
     std::unordered_map<std::string_view, StringId> ids_;
   };
+  struct LabelsHash {
+    std::size_t operator()(const Labels& labels) const {
+      std::uint64_t out = labels.size();
+      for (const auto& [key, value] : labels) {
+        out = (out ^ (std::uint64_t{key} << 32 | value)) * 0x9E3779B97F4A7C15u;
+        out ^= out >> 29;
+      }
+      return static_cast<std::size_t>(out);
+    }
+  };
   struct ResourceInfo {
     std::string name;
     bool counted;
   };
 
+  static std::uint64_t NextId() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+
+  const std::uint64_t id_ = NextId();
   mutable std::shared_mutex mutex_;
   Strings strings_;
   std::deque<ResourceInfo> resources_;
   std::unordered_map<std::string_view, ResourceId> resource_ids_;
   std::deque<Labels> label_sets_;
-  std::map<Labels, LabelSetId> label_set_ids_;
+  std::unordered_map<Labels, LabelSetId, LabelsHash> label_set_ids_;  // look-ups only
   std::deque<std::vector<api::Taint>> taint_sets_;
   std::map<std::vector<std::uint32_t>, AffinityTermId> affinity_terms_;
 };

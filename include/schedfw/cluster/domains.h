@@ -24,35 +24,47 @@ namespace schedfw {
 class PodCounts {
  public:
   PodCounts() = default;
-  PodCounts(const PodCounts& other) : trackers_(other.Trackers()) {}
-  PodCounts(PodCounts&& other) noexcept : trackers_(std::move(other.trackers_)) {}
+  PodCounts(const PodCounts& other) {
+    std::lock_guard lock(other.mutex_);
+    trackers_ = other.trackers_;
+    clock_ = other.clock_;
+  }
+  PodCounts(PodCounts&& other) noexcept
+      : trackers_(std::move(other.trackers_)), clock_(other.clock_) {}
   PodCounts& operator=(PodCounts other) noexcept {
     trackers_ = std::move(other.trackers_);
+    clock_ = other.clock_;
     return *this;
   }
 
-  /// Matching pods, one count a row. O(pods) at the first call, then O(1). The column is shared, so
-  /// it stays as it is while the cluster goes on.
-  Column<std::int32_t> Count(const PodMatcher& matcher,
+  /// Matching pods, one count a row. O(pods) at the first call, then O(1) (O(matchers) for a
+  /// matcher that was not used before under this pointer). The column is shared: it stays as it is
+  /// while the cluster goes on, and the next change copies it if it is still held then.
+  Column<std::int32_t> Count(const std::shared_ptr<const PodMatcher>& matcher,
                              const BlockColumn<std::vector<PodPtr>>& pods,
                              const Dictionary& dictionary) const {
     std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < trackers_.size(); ++i) {
-      if (*trackers_[i].matcher == matcher) {
-        // Keep the ones in use at the front; the last one makes room.
-        if (i != 0) std::swap(trackers_[i], trackers_[i - 1]);
-        return trackers_[i == 0 ? 0 : i - 1].counts;
-      }
+    for (Tracker& tracker : trackers_) {
+      if (tracker.matcher == matcher) return tracker.Use(++clock_);
     }
-    if (trackers_.size() == kMost) trackers_.pop_back();
+    for (Tracker& tracker : trackers_) {
+      if (*tracker.matcher != *matcher) continue;
+      tracker.matcher = matcher;
+      return tracker.Use(++clock_);
+    }
+    if (trackers_.size() >= std::max(kLeast, kMostCounts / std::max<std::size_t>(pods.size(), 1))) {
+      trackers_.erase(std::min_element(
+          trackers_.begin(), trackers_.end(),
+          [](const Tracker& a, const Tracker& b) { return a.last_use < b.last_use; }));
+    }
     Tracker& tracker = trackers_.emplace_back();
-    tracker.matcher = std::make_shared<const PodMatcher>(matcher);
+    tracker.matcher = matcher;
     std::vector<std::int32_t>& counts = tracker.counts.Mutable();
     counts.resize(pods.size());
     for (std::size_t row = 0; row < pods.size(); ++row) {
       for (const PodPtr& pod : pods[row]) counts[row] += tracker.Matches(*pod, dictionary);
     }
-    return tracker.counts;
+    return tracker.Use(++clock_);
   }
 
   /// A pod has come to (delta 1) or gone from (delta -1) a row. O(matchers).
@@ -72,35 +84,38 @@ class PodCounts {
   }
 
  private:
-  // More would cost every pod that comes or goes; the least recently used is counted anew.
-  static constexpr std::size_t kMost = 64;
+  // More would cost memory, and every pod that comes or goes some nanoseconds; the least recently
+  // used makes room, and is counted anew when it is asked for again.
+  static constexpr std::size_t kLeast = 64;
+  static constexpr std::size_t kMostCounts = std::size_t{1} << 23;
 
   struct Tracker {
     std::shared_ptr<const PodMatcher> matcher;
     Column<std::int32_t> counts;
     // What the selector says of a label set: 0 not asked yet, 1 no, 2 yes.
     std::vector<std::uint8_t> known;
+    std::uint64_t last_use = 0;
 
+    const Column<std::int32_t>& Use(std::uint64_t now) {
+      last_use = now;
+      return counts;
+    }
     bool Matches(const PodInfo& pod, const Dictionary& dictionary) {
-      if (pod.terminating && !matcher->terminating) return false;
-      if (!matcher->MatchesNamespace(pod.ns)) return false;
-      if (known.size() <= pod.label_set) known.resize(pod.label_set + 1);
-      std::uint8_t& answer = known[pod.label_set];
+      if (pod.terminating() && !matcher->terminating) return false;
+      if (!matcher->MatchesNamespace(pod.ns())) return false;
+      if (known.size() <= pod.label_set()) known.resize(pod.label_set() + 1);
+      std::uint8_t& answer = known[pod.label_set()];
       if (answer == 0) {
-        const Labels& labels = dictionary.LabelsOf(pod.label_set);
+        const Labels& labels = dictionary.LabelsOf(pod.label_set());
         answer = matcher->selector.Matches(labels, dictionary) ? 2 : 1;
       }
       return answer == 2;
     }
   };
 
-  std::vector<Tracker> Trackers() const {
-    std::lock_guard lock(mutex_);
-    return trackers_;
-  }
-
   mutable std::mutex mutex_;
   mutable std::vector<Tracker> trackers_;
+  mutable std::uint64_t clock_ = 0;
 };
 
 }  // namespace schedfw

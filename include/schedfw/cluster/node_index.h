@@ -25,6 +25,7 @@ struct LabelColumn {
   std::vector<std::uint32_t> ordinals;
   std::vector<StringId> values;
   std::unordered_map<StringId, std::uint32_t> ordinal_of;  ///< look-ups only
+  bool unique = false;                                     ///< no two nodes have the same value
 
   /// How many ordinals there are, absence (0) included.
   std::size_t OrdinalCount() const { return values.size() + 1; }
@@ -52,6 +53,10 @@ using NodePtr = std::shared_ptr<const NodeRecord>;
 /// it. Every member may be called from any thread; results stay valid as long as the index.
 class NodeIndex {
  public:
+  explicit NodeIndex(std::uint64_t id) : id_(id) {}
+  /// A number that no other index has.
+  std::uint64_t id() const { return id_; }
+
   /// The column of a label key. The first call for a key is O(nodes × log labels).
   const LabelColumn& Label(StringId key, const BlockColumn<NodePtr>& nodes) const {
     std::lock_guard lock(mutex_);
@@ -59,14 +64,17 @@ class NodeIndex {
     if (!column) {
       column = std::make_unique<LabelColumn>();
       column->ordinals.resize(nodes.size());
+      std::size_t with_label = 0;
       for (std::size_t row = 0; row < nodes.size(); ++row) {
         const StringId* value = FindLabel(nodes[row]->labels, key);
         if (value == nullptr) continue;
+        ++with_label;
         const auto next = static_cast<std::uint32_t>(column->values.size() + 1);
         const auto [it, inserted] = column->ordinal_of.try_emplace(*value, next);
         if (inserted) column->values.push_back(*value);
         column->ordinals[row] = it->second;
       }
+      column->unique = with_label == column->values.size();
     }
     return *column;
   }
@@ -82,8 +90,16 @@ class NodeIndex {
       });
       name_rank_.resize(nodes.size());
       for (std::uint32_t i = 0; i < order.size(); ++i) name_rank_[order[i]] = i;
+      name_order_ = std::is_sorted(order.begin(), order.end());
     }
     return name_rank_;
+  }
+
+  /// True when rows are in the order of names.
+  bool IsNameOrder(const BlockColumn<NodePtr>& nodes) const {
+    NameRank(nodes);
+    std::lock_guard lock(mutex_);
+    return name_order_;
   }
 
   /// The rows in the order of upstream's node list: one of each zone in turn, within a zone in
@@ -114,9 +130,11 @@ class NodeIndex {
   }
 
  private:
+  const std::uint64_t id_;
   mutable std::mutex mutex_;
   mutable std::map<StringId, std::unique_ptr<LabelColumn>> labels_;
   mutable std::vector<std::uint32_t> name_rank_;
+  mutable bool name_order_ = true;
   mutable std::vector<std::uint32_t> tree_order_;
 };
 

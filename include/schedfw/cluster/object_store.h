@@ -41,6 +41,21 @@ struct ObjectStore {
     }
   }
 
+  /// Fills an empty list; of objects with the same namespace and name the last counts. O(n log n).
+  template <typename T>
+  static void Fill(std::vector<T>& list, std::vector<T> objects) {
+    list = std::move(objects);
+    std::stable_sort(list.begin(), list.end(),
+                     [](const T& a, const T& b) { return Key(a) < Key(b); });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (i + 1 < list.size() && Key(list[i]) == Key(list[i + 1])) continue;
+      if (kept != i) list[kept] = std::move(list[i]);
+      ++kept;
+    }
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(kept), list.end());
+  }
+
   /// Removes an object; false when there is none.
   template <typename T>
   static bool Erase(std::vector<T>& list, const std::string& ns, const std::string& name) {

@@ -1,4 +1,4 @@
-// PodInfo: a pod compiled once into ids and amounts, for every later cycle.
+// PodPlan and PodInfo: pods compiled once into ids and amounts, for every later cycle.
 #ifndef SCHEDFW_CLUSTER_POD_INFO_H_
 #define SCHEDFW_CLUSTER_POD_INFO_H_
 
@@ -30,6 +30,8 @@ struct NodeTerm {
   struct NameTest {
     bool equal;  ///< the node's name must (not) be `name`
     StringId name;
+
+    friend bool operator==(const NameTest&, const NameTest&) = default;
   };
   std::vector<Requirement> expressions;
   std::vector<NameTest> names;
@@ -37,6 +39,8 @@ struct NodeTerm {
   /// Not empty: the term can't be parsed. A required one matches nothing, a preferred one fails the
   /// scoring (nodeaffinity.go, LazyErrorNodeSelector and NewPreferredSchedulingTerms).
   std::string error;
+
+  friend bool operator==(const NodeTerm&, const NodeTerm&) = default;
 };
 
 /// spec.nodeSelector and the required node affinity.
@@ -46,6 +50,8 @@ struct RequiredNodeAffinity {
   std::vector<NodeTerm> terms;             ///< of which one term must hold (no term: none does)
 
   bool Empty() const { return node_selector.empty() && !has_terms; }
+
+  friend bool operator==(const RequiredNodeAffinity&, const RequiredNodeAffinity&) = default;
 };
 
 struct SpreadConstraint {
@@ -55,13 +61,34 @@ struct SpreadConstraint {
   std::int64_t min_domains = 1;
   bool honor_affinity = true;  ///< nodeAffinityPolicy
   bool honor_taints = false;   ///< nodeTaintsPolicy
+
+  friend bool operator==(const SpreadConstraint&, const SpreadConstraint&) = default;
 };
 
 /// How many different resources one pod may ask for: a bit each in what NodeResourcesFit reports.
 inline constexpr std::size_t kMaxRequestedResources = 30;
 
-/// What a cycle needs to know of the pod it schedules, compiled.
+/// What pods of one kind mean to the cluster, compiled. Immutable; pods whose fields that
+/// scheduling reads are equal share one plan (see PodPlans).
 struct PodPlan {
+  /// A pod of the kind: its fields hold for all of them, but for the name, the uid, the node and
+  /// others that no plan depends on (see SamePlan).
+  std::shared_ptr<const api::Pod> pattern;
+  StringId ns = 0;
+  LabelSetId label_set = 0;
+  std::int32_t priority = 0;
+  bool terminating = false;
+  /// Everything that it asks for, in resource order.
+  std::vector<ResourceAmount> total_requests;
+  /// What it takes from a node: those that are counted and not zero, without `pods`.
+  std::vector<ResourceAmount> taken;
+  std::int64_t non_zero_cpu = 0;     ///< thousandths of a core, with defaults
+  std::int64_t non_zero_memory = 0;  ///< bytes, with defaults
+  std::vector<HostPort> host_ports;
+  std::shared_ptr<const PodAffinityTerms> affinity;  ///< null: no inter-pod affinity
+
+  /// False for pods that have a node already: what follows is empty.
+  bool for_cycle = false;
   /// Counted resources that it asks for, amounts above zero: cpu, memory, ephemeral-storage, then
   /// the others by name (Filter of NodeResourcesFit).
   std::vector<ResourceAmount> requests;
@@ -74,33 +101,28 @@ struct PodPlan {
   std::vector<SpreadConstraint> soft_constraints;  ///< ScheduleAnyway
   /// Normalised image names, one entry a container that has the image; images of volumes too.
   std::vector<StringId> images;
-};
 
-/// A pod and what it means to the cluster. Immutable; shared by forks and snapshots.
-struct PodInfo {
-  std::shared_ptr<const api::Pod> pod;
-  StringId ns = 0;
-  StringId name = 0;
-  LabelSetId label_set = 0;
-  std::int32_t priority = 0;
-  bool terminating = false;
-  /// What it takes from a node: counted resources in resource order.
-  std::vector<ResourceAmount> requests;
-  std::int64_t non_zero_cpu = 0;     ///< thousandths of a core, with defaults
-  std::int64_t non_zero_memory = 0;  ///< bytes, with defaults
-  std::vector<HostPort> host_ports;
-  std::shared_ptr<const PodAffinityTerms> affinity;  ///< null: no inter-pod affinity
-  std::shared_ptr<const PodPlan> plan;               ///< null for pods that have a node already
-
-  std::string FullName() const { return pod->FullName(); }
-  std::uint64_t Key() const { return std::uint64_t{ns} << 32 | name; }
-  /// The amount of one resource in `requests`, else 0.
+  /// The amount of one resource in `total_requests`, else 0.
   std::int64_t Request(ResourceId resource) const {
-    for (const ResourceAmount& request : requests) {
+    for (const ResourceAmount& request : total_requests) {
       if (request.resource == resource) return request.amount;
     }
     return 0;
   }
+};
+
+/// A pod and its plan. Immutable; shared by forks and snapshots.
+struct PodInfo {
+  std::shared_ptr<const api::Pod> pod;
+  std::shared_ptr<const PodPlan> plan;
+  StringId name = 0;
+
+  std::string FullName() const { return pod->FullName(); }
+  std::uint64_t Key() const { return std::uint64_t{plan->ns} << 32 | name; }
+  StringId ns() const { return plan->ns; }
+  LabelSetId label_set() const { return plan->label_set; }
+  std::int32_t priority() const { return plan->priority; }
+  bool terminating() const { return plan->terminating; }
 };
 
 using PodPtr = std::shared_ptr<const PodInfo>;
@@ -130,6 +152,77 @@ inline void KeepCounted(std::vector<ResourceAmount>& amounts, const Dictionary& 
            !dictionary.IsCounted(request.resource);
   });
 }
+
+// The sums of a pod's requests by the rules of those who ask, each made once where they agree.
+class Amounts {
+ public:
+  Amounts(const api::Pod& pod, Dictionary& dictionary)
+      : pod_(pod),
+        pod_level_(HasPodLevelRequests(pod)),
+        total_(PodRequests(pod, {.use_status = true}, dictionary)) {}
+
+  // What it takes from a node, by what the kubelet reports too.
+  const ExactAmounts& total() const { return total_; }
+
+  Result<std::vector<ResourceAmount>> Requests(Dictionary& dictionary) const {
+    if (!ReportsResources()) return ToColumnValues(total_, dictionary);
+    return ToColumnValues(PodRequests(pod_, {}, dictionary), dictionary);
+  }
+  Result<std::vector<ResourceAmount>> ScoredRequests(Dictionary& dictionary) const {
+    if (!ReportsResources() && !pod_level_ && EachSaysCpuAndMemory()) {
+      return ToColumnValues(total_, dictionary);
+    }
+    return ToColumnValues(
+        PodRequests(pod_, {.skip_pod_level = true, .default_cpu = true, .default_memory = true},
+                    dictionary),
+        dictionary);
+  }
+  // pkg/scheduler/framework/types.go, getNonMissingContainerRequests: with pod-level requests the
+  // defaults apply only to what neither the pod nor any container gives.
+  Result<void> NonZero(Dictionary& dictionary, std::int64_t& cpu, std::int64_t& memory) const {
+    std::optional<ExactAmounts> own;
+    if (ReportsResources() || pod_level_ || !EachSaysCpuAndMemory()) {
+      own = PodRequests(pod_,
+                        {.use_status = true,
+                         .default_cpu = !pod_level_ || total_.Find(kCpu) == nullptr,
+                         .default_memory = !pod_level_ || total_.Find(kMemory) == nullptr},
+                        dictionary);
+    }
+    const ExactAmounts& amounts = own ? *own : total_;
+    for (const auto& [resource, out] : {std::pair{kCpu, &cpu}, std::pair{kMemory, &memory}}) {
+      const Quantity* quantity = amounts.Find(resource);
+      if (quantity == nullptr) continue;
+      const auto value = ColumnValue(resource, *quantity);
+      if (!value) {
+        return ParseError("requests of " + std::string(dictionary.ResourceName(resource)) +
+                          " add up to more than 64 bits can hold");
+      }
+      *out = *value;
+    }
+    return {};
+  }
+
+ private:
+  // Whether the status says anything of resources, so that sums by it may differ.
+  bool ReportsResources() const {
+    const api::PodStatus& status = pod_.status;
+    return !status.container_statuses.empty() || !status.init_container_statuses.empty() ||
+           status.allocated_resources || status.actuated_requests || IsResizeInfeasible(pod_);
+  }
+  bool EachSaysCpuAndMemory() const {
+    for (const auto* list : {&pod_.spec.containers, &pod_.spec.init_containers}) {
+      for (const api::Container& container : *list) {
+        const api::ResourceList& requests = container.resources.requests;
+        if (!requests.contains("cpu") || !requests.contains("memory")) return false;
+      }
+    }
+    return true;
+  }
+
+  const api::Pod& pod_;
+  const bool pod_level_;
+  const ExactAmounts total_;
+};
 
 inline Result<void> RefuseNegative(const api::ResourceList& list, const std::string& path) {
   for (const auto& [name, quantity] : list) {
@@ -278,15 +371,15 @@ inline Result<SpreadConstraint> CompileSpreadConstraint(const api::TopologySprea
   return out;
 }
 
-/// Compiles what a cycle needs of a pod to be scheduled. The pod is normalised already.
-///
-/// Errors: selectors, constraints or amounts that the API server would refuse too, with the path.
-inline Result<PodPlan> CompilePlan(const api::Pod& pod, Dictionary& dictionary) {
-  PodPlan out;
-  auto requests = internal::ToColumnValues(PodRequests(pod, {}, dictionary), dictionary);
+namespace internal {
+
+// What a cycle needs of a pod to be scheduled.
+inline Result<void> CompileForCycle(const api::Pod& pod, const Amounts& amounts,
+                                    Dictionary& dictionary, PodPlan& out) {
+  auto requests = amounts.Requests(dictionary);
   if (!requests) return requests.error();
   out.requests = *std::move(requests);
-  internal::KeepCounted(out.requests, dictionary);
+  KeepCounted(out.requests, dictionary);
   if (out.requests.size() > kMaxRequestedResources) {
     return ParseError("the pod asks for " + std::to_string(out.requests.size()) +
                       " resources (allowed: at most " + std::to_string(kMaxRequestedResources) +
@@ -301,10 +394,7 @@ inline Result<PodPlan> CompilePlan(const api::Pod& pod, Dictionary& dictionary) 
               return dictionary.ResourceName(a.resource) < dictionary.ResourceName(b.resource);
             });
 
-  auto scored = internal::ToColumnValues(
-      PodRequests(pod, {.skip_pod_level = true, .default_cpu = true, .default_memory = true},
-                  dictionary),
-      dictionary);
+  auto scored = amounts.ScoredRequests(dictionary);
   if (!scored) return scored.error();
   out.scored_requests = *std::move(scored);
 
@@ -333,7 +423,7 @@ inline Result<PodPlan> CompilePlan(const api::Pod& pod, Dictionary& dictionary) 
 
   for (std::size_t i = 0; i < pod.spec.topology_spread_constraints.size(); ++i) {
     const api::TopologySpreadConstraint& in = pod.spec.topology_spread_constraints[i];
-    const std::string at = internal::At("spec.topologySpreadConstraints", i);
+    const std::string at = At("spec.topologySpreadConstraints", i);
     if (auto checked = CheckSpreadConstraint(in); !checked) return checked.error().In(at);
     auto constraint = CompileSpreadConstraint(in, pod.metadata.labels, dictionary);
     if (!constraint) return constraint.error().In(at);
@@ -344,54 +434,42 @@ inline Result<PodPlan> CompilePlan(const api::Pod& pod, Dictionary& dictionary) 
   }
 
   const auto add_image = [&](const std::string& image) {
-    out.images.push_back(dictionary.Intern(internal::NormalizedImageName(image)));
+    out.images.push_back(dictionary.Intern(NormalizedImageName(image)));
   };
   for (const api::Container& container : pod.spec.init_containers) add_image(container.image);
   for (const api::Container& container : pod.spec.containers) add_image(container.image);
   for (const api::Volume& volume : pod.spec.volumes) {
     if (volume.image) add_image(volume.image_reference);
   }
-  return out;
+  return {};
 }
 
-/// Compiles a pod. `with_plan`: the pod is to be scheduled. O(size of the pod).
+}  // namespace internal
+
+/// Compiles the plan of a pod that is normalised already. `for_cycle`: it is to be scheduled.
+/// O(size of the pod).
 ///
-/// Errors name the pod and the field: negative amounts, sums that 64 bits can't hold, and what
-/// CompilePlan() refuses.
-inline Result<PodPtr> CompilePod(std::shared_ptr<const api::Pod> pod, bool with_plan,
-                                 Dictionary& dictionary) {
-  const auto refuse = [&](const Error& error) { return error.In("Pod " + pod->FullName()); };
-  if (auto done = internal::RefuseNegative(*pod); !done) return refuse(done.error());
-  auto out = std::make_shared<PodInfo>();
-  out->pod = pod;
-  out->ns = dictionary.Intern(pod->metadata.ns);
-  out->name = dictionary.Intern(pod->metadata.name);
-  out->label_set = dictionary.LabelSet(dictionary.InternLabels(pod->metadata.labels));
-  out->priority = pod->spec.priority.value_or(0);
-  out->terminating = pod->metadata.deletion_timestamp_ns.has_value();
+/// Errors: negative amounts, sums that 64 bits can't hold, and selectors or constraints that the
+/// API server would refuse too; with the path, but without the pod's name.
+inline Result<PodPlan> CompilePlan(std::shared_ptr<const api::Pod> pattern, bool for_cycle,
+                                   Dictionary& dictionary) {
+  const api::Pod& pod = *pattern;
+  if (auto done = internal::RefuseNegative(pod); !done) return done.error();
+  PodPlan out;
+  out.for_cycle = for_cycle;
+  out.ns = dictionary.Intern(pod.metadata.ns);
+  out.label_set = dictionary.LabelSet(dictionary.InternLabels(pod.metadata.labels));
+  out.priority = pod.spec.priority.value_or(0);
+  out.terminating = pod.metadata.deletion_timestamp_ns.has_value();
 
-  const ExactAmounts exact = PodRequests(*pod, {.use_status = true}, dictionary);
-  auto requests = internal::ToColumnValues(exact, dictionary);
-  if (!requests) return refuse(requests.error());
-  out->requests = *std::move(requests);
-
-  // pkg/scheduler/framework/types.go, getNonMissingContainerRequests: with pod-level requests the
-  // defaults apply only to what neither the pod nor any container gives.
-  const bool pod_level = internal::HasPodLevelRequests(*pod);
-  const PodRequestsOptions non_zero{.use_status = true,
-                                    .default_cpu = !pod_level || exact.Find(kCpu) == nullptr,
-                                    .default_memory = !pod_level || exact.Find(kMemory) == nullptr};
-  const ExactAmounts with_defaults = PodRequests(*pod, non_zero, dictionary);
-  for (const auto& [resource, amount] :
-       {std::pair{kCpu, &out->non_zero_cpu}, std::pair{kMemory, &out->non_zero_memory}}) {
-    const Quantity* quantity = with_defaults.Find(resource);
-    if (quantity == nullptr) continue;
-    const auto value = ColumnValue(resource, *quantity);
-    if (!value) {
-      return refuse(ParseError("requests of " + std::string(dictionary.ResourceName(resource)) +
-                               " add up to more than 64 bits can hold"));
-    }
-    *amount = *value;
+  const internal::Amounts amounts(pod, dictionary);
+  auto total = internal::ToColumnValues(amounts.total(), dictionary);
+  if (!total) return total.error();
+  out.total_requests = *std::move(total);
+  out.taken = out.total_requests;
+  internal::KeepCounted(out.taken, dictionary);
+  if (auto done = amounts.NonZero(dictionary, out.non_zero_cpu, out.non_zero_memory); !done) {
+    return done.error();
   }
 
   // Host ports of containers and sidecars; plain init containers reserve none
@@ -399,25 +477,38 @@ inline Result<PodPtr> CompilePod(std::shared_ptr<const api::Pod> pod, bool with_
   const auto add_ports = [&](const api::Container& container) {
     for (const api::ContainerPort& port : container.ports) {
       if (port.host_port <= 0) continue;
-      out->host_ports.push_back({dictionary.Intern(port.protocol.empty() ? "TCP" : port.protocol),
-                                 dictionary.Intern(port.host_ip.empty() ? "0.0.0.0" : port.host_ip),
-                                 port.host_port});
+      out.host_ports.push_back({dictionary.Intern(port.protocol.empty() ? "TCP" : port.protocol),
+                                dictionary.Intern(port.host_ip.empty() ? "0.0.0.0" : port.host_ip),
+                                port.host_port});
     }
   };
-  for (const api::Container& container : pod->spec.init_containers) {
+  for (const api::Container& container : pod.spec.init_containers) {
     if (container.restart_policy == "Always") add_ports(container);
   }
-  for (const api::Container& container : pod->spec.containers) add_ports(container);
+  for (const api::Container& container : pod.spec.containers) add_ports(container);
 
-  auto affinity = CompileAffinityTerms(*pod, dictionary);
-  if (!affinity) return refuse(affinity.error());
-  out->affinity = *std::move(affinity);
+  auto affinity = CompileAffinityTerms(pod, dictionary);
+  if (!affinity) return affinity.error();
+  out.affinity = *std::move(affinity);
 
-  if (with_plan) {
-    auto plan = CompilePlan(*pod, dictionary);
-    if (!plan) return refuse(plan.error());
-    out->plan = std::make_shared<const PodPlan>(*std::move(plan));
+  if (for_cycle) {
+    if (auto done = internal::CompileForCycle(pod, amounts, dictionary, out); !done) {
+      return done.error();
+    }
   }
+  out.pattern = std::move(pattern);
+  return out;
+}
+
+/// Compiles a pod alone, its plan included. Errors: see CompilePlan; they name the pod.
+inline Result<PodPtr> CompilePod(std::shared_ptr<const api::Pod> pod, bool for_cycle,
+                                 Dictionary& dictionary) {
+  auto plan = CompilePlan(pod, for_cycle, dictionary);
+  if (!plan) return plan.error().In("Pod " + pod->FullName());
+  auto out = std::make_shared<PodInfo>();
+  out->name = dictionary.Intern(pod->metadata.name);
+  out->plan = std::make_shared<const PodPlan>(*std::move(plan));
+  out->pod = std::move(pod);
   return PodPtr(std::move(out));
 }
 

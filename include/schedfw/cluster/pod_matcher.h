@@ -22,8 +22,8 @@ struct PodMatcher {
     return any_namespace || std::binary_search(namespaces.begin(), namespaces.end(), ns);
   }
   bool Matches(const PodInfo& pod, const Dictionary& dictionary) const {
-    return MatchesNamespace(pod.ns) && (terminating || !pod.terminating) &&
-           selector.Matches(dictionary.LabelsOf(pod.label_set), dictionary);
+    return MatchesNamespace(pod.ns()) && (terminating || !pod.terminating()) &&
+           selector.Matches(dictionary.LabelsOf(pod.label_set()), dictionary);
   }
 
   /// Narrows to the pods that `other` matches too.

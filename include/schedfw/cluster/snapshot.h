@@ -14,16 +14,24 @@
 #include "schedfw/cluster/cow.h"
 #include "schedfw/cluster/dictionary.h"
 #include "schedfw/cluster/domains.h"
+#include "schedfw/cluster/generation.h"
 #include "schedfw/cluster/node_index.h"
 #include "schedfw/cluster/node_tree.h"
 #include "schedfw/cluster/object_store.h"
 #include "schedfw/cluster/pod_info.h"
+#include "schedfw/cluster/pod_plans.h"
 #include "schedfw/cluster/term_counts.h"
 
 namespace schedfw {
 
 /// A row of the node table. Rows are dense; deleting a node moves the last row into its place.
 using Row = std::uint32_t;
+
+/// Rows that share a block generation.
+inline constexpr Row kRowsOfBlock = 64;
+constexpr std::size_t BlockCount(Row rows) {
+  return (std::size_t{rows} + kRowsOfBlock - 1) / kRowsOfBlock;
+}
 
 /// Rows [begin, end).
 struct RowRange {
@@ -46,7 +54,10 @@ struct ImageState {
 /// the Snapshot lives.
 class Snapshot {
  public:
-  Snapshot() : dictionary_(std::make_shared<Dictionary>()), index_(std::make_shared<NodeIndex>()) {}
+  Snapshot()
+      : dictionary_(std::make_shared<Dictionary>()),
+        index_(std::make_shared<NodeIndex>(source_.Next())),
+        plans_(std::make_shared<PodPlans>()) {}
 
   /// The number of nodes.
   Row size() const { return static_cast<Row>(nodes_.size()); }
@@ -81,16 +92,26 @@ class Snapshot {
   const std::int64_t* NonZeroRequestedMemory() const { return non_zero_memory_.data(); }
   /// How many pods a node has, one value a row.
   const std::int32_t* PodCount() const { return pod_count_.data(); }
+  /// How many nodes have spec.unschedulable.
+  Row UnschedulableTotal() const { return unschedulable_total_; }
   /// spec.unschedulable, one byte a row.
   const std::uint8_t* Unschedulable() const { return unschedulable_.data(); }
   /// The interned taints of a node, one id a row.
   const TaintSetId* TaintSets() const { return taint_sets_.data(); }
   /// How many pods with host ports a node has, one value a row.
   const std::int32_t* HostPortPods() const { return host_port_pods_.data(); }
-  /// A number that grows whenever the row changes.
+  /// A number that grows whenever the row changes. Rows with one number are equal, also those of
+  /// different forks.
   const std::uint64_t* Generations() const { return generations_.data(); }
+  /// The same for blocks of kRowsOfBlock rows: the number of the last change in the block.
+  const std::uint64_t* BlockGenerations() const { return block_generations_.data(); }
   /// A number that grows whenever anything changes.
   std::uint64_t generation() const { return generation_; }
+  /// Says which set of nodes this is, with their labels, taints and amounts; never 0. Snapshots
+  /// with one number have the same nodes in the same rows.
+  std::uint64_t nodes_id() const { return index_->id(); }
+  /// The same for objects().
+  std::uint64_t objects_id() const { return objects_id_; }
 
   /// The pods on a node, in no particular order.
   const std::vector<PodPtr>& pods(Row row) const { return pods_[row]; }
@@ -121,13 +142,17 @@ class Snapshot {
 
   const LabelColumn& Label(StringId key) const { return index_->Label(key, nodes_); }
   const std::vector<std::uint32_t>& NameRank() const { return index_->NameRank(nodes_); }
+  bool IsNameOrder() const { return index_->IsNameOrder(nodes_); }
   /// See NodeIndex::TreeOrder.
   const std::vector<std::uint32_t>& TreeOrder() const {
     return index_->TreeOrder(nodes_, node_tree_);
   }
   /// See PodCounts::Count.
-  Column<std::int32_t> CountPods(const PodMatcher& matcher) const {
+  Column<std::int32_t> CountPods(const std::shared_ptr<const PodMatcher>& matcher) const {
     return pod_counts_.Count(matcher, pods_, *dictionary_);
+  }
+  Column<std::int32_t> CountPods(PodMatcher matcher) const {
+    return CountPods(std::make_shared<const PodMatcher>(std::move(matcher)));
   }
   /// The terms of inter-pod affinity that pods on nodes have.
   const TermCounts& terms() const { return terms_; }
@@ -175,9 +200,12 @@ class Snapshot {
                             dictionary_->Intern(name));
   }
 
+  GenerationSource source_;
   std::shared_ptr<Dictionary> dictionary_;
   std::shared_ptr<NodeIndex> index_;
+  std::shared_ptr<PodPlans> plans_;
   std::uint64_t generation_ = 0;
+  std::uint64_t objects_id_ = 0;
 
   BlockColumn<NodePtr> nodes_;
   CowMap<Row> rows_by_name_;
@@ -188,9 +216,11 @@ class Snapshot {
   Column<std::int64_t> non_zero_memory_;
   Column<std::int32_t> pod_count_;
   Column<std::uint8_t> unschedulable_;
+  Row unschedulable_total_ = 0;
   Column<TaintSetId> taint_sets_;
   Column<std::int32_t> host_port_pods_;
   Column<std::uint64_t> generations_;
+  Column<std::uint64_t> block_generations_;
   BlockColumn<std::vector<PodPtr>> pods_;
   PodCounts pod_counts_;
   TermCounts terms_;

@@ -26,14 +26,17 @@ class TermCounts {
     std::int32_t pods = 0;
   };
 
-  /// A pod has come to (delta 1) or gone from (delta -1) a row. O(terms × log nodes).
-  void Change(const PodInfo& pod, std::uint32_t row, std::int32_t delta) {
-    if (pod.affinity == nullptr) return;
-    for (const auto& term : pod.affinity->terms) {
+  /// A pod has come to (delta 1) or gone from (delta -1) a row. `version` is a number that no other
+  /// change has. O(terms × log nodes).
+  void Change(const PodInfo& pod, std::uint32_t row, std::int32_t delta, std::uint64_t version) {
+    if (pod.plan->affinity == nullptr) return;
+    for (const auto& term : pod.plan->affinity->terms) {
       while (entries_.size() <= term->id) entries_.PushBack({});
       Entry& entry = entries_.Mutable(term->id);
       if (!entry.term) entry.term = term;
+      entry.version = version;
       std::vector<RowCount>& rows = entry.rows.Mutable();
+      terms_in_use_ -= rows.empty() ? 0 : 1;
       const auto it =
           std::lower_bound(rows.begin(), rows.end(), row,
                            [](const RowCount& a, std::uint32_t b) { return a.row < b; });
@@ -42,26 +45,30 @@ class TermCounts {
       } else if ((it->pods += delta) == 0) {
         rows.erase(it);
       }
+      terms_in_use_ += rows.empty() ? 0 : 1;
     }
   }
 
-  /// Calls fn(const InternedTerm&, std::span<const RowCount>) for each term that some pod on a node
-  /// has; rows ascending. In the order of ids, on which no result may depend.
-  template <typename F>
-  void ForEach(F&& fn) const {
-    for (std::size_t id = 0; id < entries_.size(); ++id) {
-      const Entry& entry = entries_[id];
-      if (!entry.rows->empty()) fn(*entry.term, std::span<const RowCount>(*entry.rows));
-    }
-  }
+  /// True when no pod on a node has a term.
+  bool empty() const { return terms_in_use_ == 0; }
+  /// Ids are below this.
+  std::size_t size() const { return entries_.size(); }
+  /// Where pods with a term are, rows ascending; empty: nowhere, or it was never seen.
+  std::span<const RowCount> rows(AffinityTermId id) const { return *entries_[id].rows; }
+  /// The term of an id that has rows.
+  const InternedTerm* term(AffinityTermId id) const { return entries_[id].term.get(); }
+  /// Equal versions of a term, equal rows; also in different forks.
+  std::uint64_t version(AffinityTermId id) const { return entries_[id].version; }
 
  private:
   struct Entry {
     std::shared_ptr<const InternedTerm> term;
     Cow<std::vector<RowCount>> rows;
+    std::uint64_t version = 0;
   };
 
   BlockColumn<Entry> entries_;  // by AffinityTermId
+  std::size_t terms_in_use_ = 0;
 };
 
 }  // namespace schedfw

@@ -22,10 +22,8 @@ class CycleState {
   /// The entry of type T, or nullptr.
   template <typename T>
   T* Find() {
-    for (const auto& entry : entries_) {
-      if (entry->type() == typeid(T)) return &static_cast<Holder<T>*>(entry.get())->value;
-    }
-    return nullptr;
+    Holder<T>* found = FindHolder<T>();
+    return found != nullptr && found->written ? &found->value : nullptr;
   }
   template <typename T>
   const T* Find() const {
@@ -35,30 +33,54 @@ class CycleState {
   /// Writes the entry of type T, replacing one that exists, and returns it.
   template <typename T, typename... Args>
   T& Emplace(Args&&... args) {
-    if (T* found = Find<T>()) {
-      *found = T{std::forward<Args>(args)...};
-      return *found;
+    T& out = Reuse<T>();
+    out = T{std::forward<Args>(args)...};
+    return out;
+  }
+  /// The entry of type T as it was left by whoever wrote it last, perhaps in an earlier cycle, or a
+  /// new one; to be written anew without allocating.
+  template <typename T>
+  T& Reuse() {
+    Holder<T>* found = FindHolder<T>();
+    if (found == nullptr) {
+      entries_.push_back(std::make_unique<Holder<T>>(T{}));
+      found = static_cast<Holder<T>*>(entries_.back().get());
     }
-    auto holder = std::make_unique<Holder<T>>(T{std::forward<Args>(args)...});
-    T& value = holder->value;
-    entries_.push_back(std::move(holder));
-    return value;
+    found->written = true;
+    return found->value;
+  }
+
+  /// Takes back what Reuse() or Emplace() wrote.
+  template <typename T>
+  void Drop() {
+    if (Holder<T>* found = FindHolder<T>()) found->written = false;
   }
 
   /// A deep copy, for dry runs that change the state. Every T must be copyable.
   CycleState Clone() const {
     CycleState out;
-    for (const auto& entry : entries_) out.entries_.push_back(entry->Clone());
+    for (const auto& entry : entries_) {
+      if (entry->written) out.entries_.push_back(entry->Clone());
+    }
     return out;
   }
 
-  void Clear() { entries_.clear(); }
+  /// Ends a cycle: no entry is found any more. Their memory is kept for Reuse(); a T with a member
+  /// EndCycle() lets go there of what it shares with the cluster.
+  void Clear() {
+    for (const auto& entry : entries_) {
+      if (entry->written) entry->EndCycle();
+      entry->written = false;
+    }
+  }
 
  private:
   struct HolderBase {
     virtual ~HolderBase() = default;
     virtual const std::type_info& type() const = 0;
     virtual std::unique_ptr<HolderBase> Clone() const = 0;
+    virtual void EndCycle() = 0;
+    bool written = true;
   };
   template <typename T>
   struct Holder : HolderBase {
@@ -66,8 +88,23 @@ class CycleState {
     // typeid compares by name, so that it is the same type on both sides of a shared object.
     const std::type_info& type() const override { return typeid(T); }
     std::unique_ptr<HolderBase> Clone() const override { return std::make_unique<Holder>(value); }
+    void EndCycle() override {
+      if constexpr (requires { value.EndCycle(); }) value.EndCycle();
+    }
     T value;
   };
+
+  template <typename T>
+  Holder<T>* FindHolder() {
+    // Most types are the very same object; comparing names is for shared objects.
+    for (const auto& entry : entries_) {
+      if (&entry->type() == &typeid(T)) return static_cast<Holder<T>*>(entry.get());
+    }
+    for (const auto& entry : entries_) {
+      if (entry->type() == typeid(T)) return static_cast<Holder<T>*>(entry.get());
+    }
+    return nullptr;
+  }
 
   std::vector<std::unique_ptr<HolderBase>> entries_;
 };

@@ -34,6 +34,14 @@ class Diagnosis {
   Diagnosis() = default;
   explicit Diagnosis(Row nodes) : status_of_row_(nodes, kFeasible) {}
 
+  /// That of a pod which PreFilter rejected as a whole: no filter saw any node.
+  static Diagnosis OfPreFilter(Row nodes, Status status) {
+    Diagnosis out(nodes);
+    out.pre_filter = std::move(status);
+    out.LeaveOutAll();
+    return out;
+  }
+
   /// Not Success when a PreFilter plugin rejected the pod as a whole.
   Status pre_filter;
   /// The nodes that PreFilter left, by name, sorted; absent: all.

@@ -12,23 +12,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "schedfw/cluster/snapshot.h"
+#include "schedfw/framework/executor_options.h"
 
 namespace schedfw {
-
-/// How NormalizeScore runs: all plugins at once, or one after the other on the calling thread.
-enum class NormalizeMode : std::uint8_t { kParallel, kSynchronous };
-
-struct ExecutorOptions {
-  /// Threads at most: 1 runs everything on the calling thread, 0 uses the arena of the caller (in
-  /// a program of its own: all cores), any other number an arena of that size. TBB uses no more
-  /// than there are cores, unless a tbb::global_control allows more when the Executor is made.
-  int threads = 1;
-  /// Rows that one task takes at least; fewer are done on the calling thread. The default is where
-  /// a second thread begins to pay for the default plugins.
-  Row grain_rows = 512;
-  NormalizeMode normalize = NormalizeMode::kParallel;
-};
 
 /// Runs loops over rows and plugins. Results never depend on the number of threads: every piece of
 /// work writes places of its own, and reductions are done in row order by the caller.
@@ -50,22 +36,25 @@ class Executor {
 
   const ExecutorOptions& options() const { return options_; }
 
-  /// Calls fn(begin, end) for blocks of at most kMaxBlock rows that cover [0, count).
+  /// How many rows a block of ForBlocks takes.
+  Row BlockRows(std::size_t count) const {
+    return IsSerial(count) ? kMaxBlock : options_.grain_rows;
+  }
+
+  /// Calls fn(begin, end) for blocks of `block` rows that cover [0, count), at once where that pays
+  /// unless `serial`.
   template <typename F>
-  void ForBlocks(std::size_t count, F&& fn) const {
-    if (options_.threads == 1 || count < 2 * std::size_t{options_.grain_rows}) {
-      for (std::size_t begin = 0; begin < count; begin += kMaxBlock) {
-        fn(begin, std::min(count, begin + kMaxBlock));
-      }
+  void ForBlocks(std::size_t count, Row block, bool serial, F&& fn) const {
+    const std::size_t blocks = (count + block - 1) / block;
+    if (serial || IsSerial(count)) {
+      for (std::size_t i = 0; i < blocks; ++i) fn(i * block, std::min(count, (i + 1) * block));
       return;
     }
-    const std::size_t grain = options_.grain_rows;
-    const std::size_t blocks = (count + grain - 1) / grain;
     InArena([&] {
       tbb::parallel_for(tbb::blocked_range<std::size_t>(0, blocks, 1),
                         [&](const tbb::blocked_range<std::size_t>& range) {
                           for (std::size_t i = range.begin(); i != range.end(); ++i) {
-                            fn(i * grain, std::min(count, (i + 1) * grain));
+                            fn(i * block, std::min(count, (i + 1) * block));
                           }
                         });
     });
@@ -85,6 +74,10 @@ class Executor {
 
  private:
   static constexpr Row kMaxBlock = 1024;
+
+  bool IsSerial(std::size_t count) const {
+    return options_.threads == 1 || count < 2 * std::size_t{options_.grain_rows};
+  }
 
   template <typename F>
   void InArena(F&& fn) const {

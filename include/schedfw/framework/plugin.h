@@ -2,8 +2,11 @@
 #ifndef SCHEDFW_FRAMEWORK_PLUGIN_H_
 #define SCHEDFW_FRAMEWORK_PLUGIN_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -24,8 +27,38 @@ class Framework;
 inline constexpr std::int64_t kMinNodeScore = 0;
 inline constexpr std::int64_t kMaxNodeScore = 100;
 
-/// Rows that one call of a batch Filter gets at most, so that plugins may use fixed buffers.
+/// Rows that one call of a batch Filter or Score gets at most, so that plugins may use fixed
+/// buffers. (A plugin that isn't thread-safe may get all rows at once.)
 inline constexpr Row kMaxBlockRows = 1024;
+
+/// The rows that a call is about, ascending: a range, or a list.
+class Rows {
+ public:
+  Rows(RowRange range) : begin_(range.begin), size_(range.size()) {}
+  Rows(std::span<const Row> list) : list_(list.data()), size_(static_cast<Row>(list.size())) {}
+
+  Row size() const { return size_; }
+  bool IsRange() const { return list_ == nullptr; }
+  Row operator[](Row i) const { return list_ == nullptr ? begin_ + i : list_[i]; }
+  /// Some of them: [begin, begin + size).
+  Rows Part(Row begin, Row size) const {
+    return list_ == nullptr ? Rows(RowRange{begin_ + begin, begin_ + begin + size})
+                            : Rows(std::span<const Row>(list_ + begin, size));
+  }
+  /// A column's values for these rows, one after another: in the column itself for a range, else
+  /// copied to `buffer`, which has room for size() values.
+  template <typename T>
+  const T* Of(const T* column, T* buffer) const {
+    if (list_ == nullptr) return column + begin_;
+    for (Row i = 0; i < size_; ++i) buffer[i] = column[list_[i]];
+    return buffer;
+  }
+
+ private:
+  const Row* list_ = nullptr;
+  Row begin_ = 0;
+  Row size_ = 0;
+};
 
 /// One scheduling attempt of one pod: what plugins read.
 struct Cycle {
@@ -111,18 +144,18 @@ class FilterPlugin : public virtual Plugin {
 /// The code by which a batch Filter says that it failed; Explain must return an Error for it.
 inline constexpr std::uint32_t kFilterFault = 0xFFFFFFFF;
 
-/// Rejects nodes; the batch shape: a range of rows a call, which the executor prefers.
+/// Rejects nodes; the batch shape: many rows a call, which the executor prefers.
 class BatchFilterPlugin : public FilterPlugin {
  public:
   /// Writes one code a row into codes[0 .. rows.size()): 0 passes, any other number rejects.
   /// `rows` has at most kMaxBlockRows. `codes` holds zeros at first.
-  virtual void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const = 0;
+  virtual void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const = 0;
   /// The status that a code stands for; depends on nothing but the cycle and the code.
   virtual Status Explain(const Cycle& cycle, std::uint32_t code) const = 0;
 
   Status Filter(const Cycle& cycle, const NodeInfo& node) const final {
     std::uint32_t code = 0;
-    FilterNodes(cycle, {node.row(), node.row() + 1}, &code);
+    FilterNodes(cycle, RowRange{node.row(), node.row() + 1}, &code);
     return code == 0 ? Status() : Explain(cycle, code);
   }
 };
@@ -169,6 +202,43 @@ class ScoreExtensions {
                                 std::span<std::int64_t> scores) const = 0;
 };
 
+/// What NormalizeScore needs to know of all scores.
+struct ScoreBounds {
+  std::int64_t min = std::numeric_limits<std::int64_t>::max();
+  std::int64_t max = std::numeric_limits<std::int64_t>::min();
+
+  void Add(const ScoreBounds& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+  }
+};
+
+/// A NormalizeScore that maps each score by the bounds of all: both steps run block by block, which
+/// the executor prefers.
+class BatchScoreExtensions : public ScoreExtensions {
+ public:
+  /// Widens `bounds` by the scores of a block; rows may be left out.
+  virtual void Bound(const Cycle& cycle, Rows rows, const std::int64_t* scores,
+                     ScoreBounds& bounds) const = 0;
+  /// Turns the scores of a block into scores from 0 to 100.
+  virtual void NormalizeBlock(const Cycle& cycle, Rows rows, const ScoreBounds& bounds,
+                              std::int64_t* scores) const = 0;
+
+  Status NormalizeScore(const Cycle& cycle, std::span<const Row> rows,
+                        std::span<std::int64_t> scores) const final {
+    ScoreBounds bounds;
+    const auto for_blocks = [&](auto&& fn) {
+      for (std::size_t begin = 0; begin < rows.size(); begin += kMaxBlockRows) {
+        const std::size_t size = std::min<std::size_t>(kMaxBlockRows, rows.size() - begin);
+        fn(rows.subspan(begin, size), scores.data() + begin);
+      }
+    };
+    for_blocks([&](Rows block, const std::int64_t* in) { Bound(cycle, block, in, bounds); });
+    for_blocks([&](Rows block, std::int64_t* out) { NormalizeBlock(cycle, block, bounds, out); });
+    return {};
+  }
+};
+
 /// Ranks nodes; the simple shape: one node a call.
 class ScorePlugin : public virtual Plugin {
  public:
@@ -181,13 +251,72 @@ class ScorePlugin : public virtual Plugin {
 class BatchScorePlugin : public ScorePlugin {
  public:
   /// Writes the score of rows[i] into out[i].
-  virtual Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
-                            std::int64_t* out) const = 0;
+  virtual Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const = 0;
+  /// The score of every node, when the state of the cycle tells that it is the same for all:
+  /// ScoreNodes is not called then.
+  virtual std::optional<std::int64_t> UniformScore(const Cycle&) const { return std::nullopt; }
 
   Status Score(const Cycle& cycle, const NodeInfo& node, std::int64_t& score) const final {
-    const Row row = node.row();
-    return ScoreNodes(cycle, {&row, 1}, &score);
+    return ScoreNodes(cycle, RowRange{node.row(), node.row() + 1}, &score);
   }
+};
+
+/// Nodes that a plugin can't tell apart (see IncrementalPlugin), as one row of them and their
+/// number.
+struct NodeGroups {
+  std::span<const Row> rows;
+  std::span<const Row> counts;
+};
+
+/// What splits nodes into groups: the value of a label, or a number of the node.
+struct GroupColumn {
+  const LabelColumn* label = nullptr;  ///< with `counts`: only says what they are the counts of
+  /// By ordinal of `label`, whose values are on one node each: nodes with equal counts are in one
+  /// group. A count changes with its node only.
+  const std::int64_t* counts = nullptr;
+  std::shared_ptr<const PodMatcher>
+      pods;  ///< when `label` is null: how many pods of the node match
+
+  /// Nodes that have the same label in common, or the same counts where a label is on one node
+  /// each.
+  static GroupColumn Of(const LabelColumn& column, const std::int64_t* by_ordinal) {
+    return {&column, column.unique ? by_ordinal : nullptr, nullptr};
+  }
+  /// Whether both split nodes by the same thing.
+  bool SameAs(const GroupColumn& other) const {
+    return label == other.label && (counts == nullptr) == (other.counts == nullptr) &&
+           (pods == other.pods || (pods && other.pods && *pods == *other.pods));
+  }
+};
+
+/// What the answers of a plugin depend on, beside the plan of the pod, the nodes and the objects.
+enum class Dependence : std::uint8_t {
+  kRow,          ///< the node itself and the pods on it
+  kDomain,       ///< the group of the node, and pods anywhere
+  kFeasibleSet,  ///< the same, and which nodes passed all filters
+  kCluster,      ///< anything
+};
+
+/// Says what a plugin's answers depend on, so that for pods of one plan only what has changed is
+/// asked again. In-tree plugins do; a profile with others runs the whole pipeline for each pod.
+///
+/// Only with kFeasibleSet does PreScore make use of the feasible rows that it gets. NormalizeScore
+/// maps equal scores alike, and by the set of all scores alone.
+class IncrementalPlugin : public virtual Plugin {
+ public:
+  /// Of Filter, once PreFilter has run and didn't skip.
+  virtual Dependence FilterDependence(const Cycle&) const { return Dependence::kRow; }
+  /// Of Score; before PreScore.
+  virtual Dependence ScoreDependence(const Cycle&) const { return Dependence::kRow; }
+  /// With kDomain: the columns that split nodes into groups for Filter. Nodes with equal values in
+  /// all of them get equal codes.
+  virtual void AddFilterColumns(const Cycle&, std::vector<GroupColumn>&) const {}
+  /// With kDomain or kFeasibleSet: the columns for Score. Nodes with equal values in all of them
+  /// get equal raw scores. With kFeasibleSet these don't change while plan, nodes and objects
+  /// don't.
+  virtual void AddScoreColumns(const Cycle&, std::vector<GroupColumn>&) const {}
+  /// With kFeasibleSet: PreScore, for groups of feasible nodes.
+  virtual Status PreScoreGroups(const Cycle&, CycleState&, const NodeGroups&) { return {}; }
 };
 
 /// Takes notice when a pod is about to go to a node, and when that fails after all.

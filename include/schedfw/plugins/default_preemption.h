@@ -15,6 +15,7 @@
 
 #include "schedfw/cluster/dry_run.h"
 #include "schedfw/framework/args.h"
+#include "schedfw/framework/executor.h"
 #include "schedfw/framework/framework.h"
 #include "schedfw/framework/plugin.h"
 
@@ -106,11 +107,11 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
     const std::size_t best = Pick(candidates, trials, potential, cycle.snapshot.NameRank());
     result.nominated_node_name = cycle.snapshot.name(potential[best]);
     // Those that are being deleted already need no eviction (preemption/executor.go).
-    std::erase_if(trials[best].victims, [](const Victim& v) { return v.pod->terminating; });
+    std::erase_if(trials[best].victims, [](const Victim& v) { return v.pod->terminating(); });
     result.victims = std::move(trials[best].victims);
     for (Victim& victim : result.victims) {
-      victim.reason = "its priority " + std::to_string(victim.pod->priority) + " is below " +
-                      std::to_string(cycle.pod.priority) + " of " + cycle.pod.FullName();
+      victim.reason = "its priority " + std::to_string(victim.pod->priority()) + " is below " +
+                      std::to_string(cycle.pod.priority()) + " of " + cycle.pod.FullName();
       if (!victim.violated_budget.empty()) {
         victim.reason += ", at the cost of PodDisruptionBudget " + victim.violated_budget;
       }
@@ -132,7 +133,7 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
         diagnosis.pre_filter.ok() ? diagnosis.status(*row) : diagnosis.pre_filter;
     if (status.code() == Code::kUnschedulableAndUnresolvable) return {};
     for (const PodPtr& victim : cycle.snapshot.pods(*row)) {
-      if (victim->priority < cycle.pod.priority && IsBeingPreempted(*victim->pod)) {
+      if (victim->priority() < cycle.pod.priority() && IsBeingPreempted(*victim->pod)) {
         return Status::Unschedulable(
             "not eligible due to a terminating pod on the nominated node.");
       }
@@ -212,7 +213,7 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
     std::vector<PodPtr> lower;
     const std::vector<PodPtr>& before = cycle.snapshot.pods(row);
     for (const PodPtr& pod : before) {
-      if (pod->priority < cycle.pod.priority) lower.push_back(pod);
+      if (pod->priority() < cycle.pod.priority()) lower.push_back(pod);
     }
     if (lower.empty()) {
       out.status = Status::Unresolvable("No preemption victims found for incoming pod");
@@ -276,7 +277,7 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
   }
   // Higher priority, then an earlier start (MoreImportantVictim), then the first by name.
   static bool MoreImportant(const PodPtr& a, const PodPtr& b) {
-    if (a->priority != b->priority) return a->priority > b->priority;
+    if (a->priority() != b->priority()) return a->priority() > b->priority();
     if (StartTime(*a) != StartTime(*b)) return StartTime(*a) < StartTime(*b);
     const api::ObjectMeta& x = a->pod->metadata;
     const api::ObjectMeta& y = b->pod->metadata;
@@ -313,8 +314,8 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
     }
   }
   static bool Covers(const Budget& budget, const PodInfo& pod, const Dictionary& dictionary) {
-    const Labels& labels = dictionary.LabelsOf(pod.label_set);
-    if (pod.ns != budget.ns || labels.empty() || !budget.selector.Matches(labels, dictionary)) {
+    const Labels& labels = dictionary.LabelsOf(pod.label_set());
+    if (pod.ns() != budget.ns || labels.empty() || !budget.selector.Matches(labels, dictionary)) {
       return false;
     }
     const std::vector<std::string>& gone = budget.object->disrupted_pods;
@@ -333,11 +334,11 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
       std::int64_t sum = 0;
       std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
       for (const Victim& victim : trial.victims) {
-        sum += victim.pod->priority + kShift;
-        if (victim.pod->priority == top.priority)
+        sum += victim.pod->priority() + kShift;
+        if (victim.pod->priority() == top.priority())
           earliest = std::min(earliest, StartTime(*victim.pod));
       }
-      return Cost{trial.violations, top.priority, sum,
+      return Cost{trial.violations, top.priority(), sum,
                   static_cast<std::int64_t>(trial.victims.size()), -earliest};
     };
     std::size_t best = candidates.front();

@@ -13,14 +13,13 @@ namespace schedfw {
 
 /// Scores by the bytes of the pod's images that a node has, each weighted by the share of nodes
 /// that have it, so that pods don't heap up on the few nodes with an image (plugins/imagelocality).
-class ImageLocality : public BatchScorePlugin {
+class ImageLocality : public BatchScorePlugin, public IncrementalPlugin {
  public:
   static constexpr std::string_view kName = "ImageLocality";
 
   std::string_view Name() const override { return kName; }
 
-  Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
-                    std::int64_t* out) const override {
+  Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
     constexpr std::int64_t kMegabyte = 1024 * 1024;
     constexpr std::int64_t kMinThreshold = 23 * kMegabyte;
     const auto& images = cycle.plan().images;
@@ -36,7 +35,7 @@ class ImageLocality : public BatchScorePlugin {
       present.emplace_back(
           image, static_cast<std::int64_t>(static_cast<double>(state->size_bytes) * spread));
     }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (Row i = 0; i < rows.size(); ++i) {
       std::int64_t sum = 0;
       if (!present.empty()) {
         const auto& have = cycle.snapshot.record(rows[i]).images;
@@ -52,6 +51,13 @@ class ImageLocality : public BatchScorePlugin {
       out[i] = kMaxNodeScore * (sum - kMinThreshold) / (max_threshold - kMinThreshold);
     }
     return {};
+  }
+
+  std::optional<std::int64_t> UniformScore(const Cycle& cycle) const override {
+    for (const StringId image : cycle.plan().images) {
+      if (cycle.snapshot.Image(image) != nullptr) return std::nullopt;
+    }
+    return kMinNodeScore;
   }
 };
 

@@ -14,6 +14,8 @@
 #include "schedfw/cluster/pod_matcher.h"
 #include "schedfw/framework/args.h"
 #include "schedfw/framework/plugin.h"
+#include "schedfw/plugins/affinity_counts.h"
+#include "schedfw/plugins/normalize.h"
 
 namespace schedfw {
 
@@ -35,14 +37,16 @@ void Fields(V& v, InterPodAffinityArgs& args) {
 /// preferred terms of both sides (plugins/interpodaffinity).
 ///
 /// What existing pods ask for is counted by distinct term (TermCounts), what the pod asks for by
-/// matcher (PodCounts); a cycle sums both over the label columns of the topology keys.
+/// matcher (PodCounts); sums over the label columns of the topology keys are kept from cycle to
+/// cycle (AffinityCounts).
 class InterPodAffinity : public PreFilterPlugin,
                          public PreFilterExtensions,
                          public BatchFilterPlugin,
                          public PreScorePlugin,
                          public BatchScorePlugin,
-                         public ScoreExtensions,
-                         public EnqueueExtensions {
+                         public BatchScoreExtensions,
+                         public EnqueueExtensions,
+                         public IncrementalPlugin {
  public:
   static constexpr std::string_view kName = "InterPodAffinity";
 
@@ -51,42 +55,27 @@ class InterPodAffinity : public PreFilterPlugin,
   std::string_view Name() const override { return kName; }
 
   Status PreFilter(const Cycle& cycle, CycleState& state, PreFilterResult&) override {
-    auto pod = std::make_shared<IncomingPod>();
-    pod->namespace_labels = cycle.snapshot.NamespaceLabels(cycle.pod.pod->metadata.ns);
-    FilterState out;
-    cycle.snapshot.terms().ForEach(
-        [&](const InternedTerm& term, std::span<const TermCounts::RowCount> rows) {
-          if (term.kind != AffinityKind::kRequiredAntiAffinity) return;
-          if (!Selects(term.term, cycle, pod->namespace_labels)) return;
-          const std::size_t at = out.existing_anti.At(term.term.topology_key, cycle.snapshot);
-          for (const auto& [row, pods] : rows) out.existing_anti.Add(at, row, pods);
-        });
-    const PodAffinityTerms* own = cycle.pod.affinity.get();
-    const bool has_affinity = own != nullptr && own->Has(AffinityKind::kRequiredAffinity);
-    const bool has_anti = own != nullptr && own->Has(AffinityKind::kRequiredAntiAffinity);
-    if (out.existing_anti.total() == 0 && !has_affinity && !has_anti) return Status::Skip();
-    if (has_affinity) {
-      pod->affinity.any_namespace = true;
-      pod->affinity.selector = Selector::Everything();
-      own->ForEach(AffinityKind::kRequiredAffinity, [&](const AffinityTerm& term) {
-        pod->affinity.And(IncomingMatcher(term, cycle.snapshot));
-        pod->affinity_keys.push_back(term.topology_key);
-      });
-      pod->matches_itself = pod->affinity.Matches(cycle.pod, cycle.snapshot.dictionary());
-      const Column<std::int32_t> pods = cycle.snapshot.CountPods(pod->affinity);
-      for (const StringId key : pod->affinity_keys) {
-        out.affinity.AddAll(out.affinity.At(key, cycle.snapshot), pods);
-      }
+    if (cycle.plan().affinity == nullptr && cycle.snapshot.terms().empty()) return Status::Skip();
+    Incoming& incoming = FindIncoming(cycle);
+    const IncomingPod& pod = *incoming.pod;
+    FilterState& out = state.Reuse<FilterState>();
+    out.EndCycle();
+    ForEachSelecting(cycle, incoming, [&](const InternedTerm& term) {
+      if (term.kind != AffinityKind::kRequiredAntiAffinity) return;
+      out.existing_anti.Add(term.term.topology_key, counts_.WithTerm(cycle.snapshot, term.id));
+    });
+    if (out.existing_anti.total() == 0 && pod.affinity == nullptr && pod.anti.empty()) {
+      state.Drop<FilterState>();
+      return Status::Skip();
     }
-    if (has_anti) {
-      own->ForEach(AffinityKind::kRequiredAntiAffinity, [&](const AffinityTerm& term) {
-        pod->anti.push_back({IncomingMatcher(term, cycle.snapshot), term.topology_key});
-        out.anti.AddAll(out.anti.At(term.topology_key, cycle.snapshot),
-                        cycle.snapshot.CountPods(pod->anti.back().matcher));
-      });
+    for (const StringId key : pod.affinity_keys) {
+      out.affinity.Add(key, counts_.Matching(cycle.snapshot, pod.affinity, key));
     }
-    out.pod = std::move(pod);
-    state.Emplace<FilterState>(std::move(out));
+    for (const OwnTerm& term : pod.anti) {
+      out.anti.Add(term.topology_key,
+                   counts_.Matching(cycle.snapshot, term.matcher, term.topology_key));
+    }
+    out.pod = incoming.pod;
     return {};
   }
 
@@ -100,7 +89,7 @@ class InterPodAffinity : public PreFilterPlugin,
     return Update(cycle, state, removed, node.row(), -1);
   }
 
-  void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
+  void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
     const FilterState* state = cycle.state.Find<FilterState>();
     const Row count = rows.size();
     if (state == nullptr) {
@@ -111,10 +100,11 @@ class InterPodAffinity : public PreFilterPlugin,
       // Without any matching pod anywhere, the first pod of a group that asks for itself passes.
       const bool first = state->affinity.total() == 0 && state->pod->matches_itself;
       for (const DomainCounts::Domain& domain : state->affinity.domains()) {
-        const std::uint32_t* ordinals = domain.column->ordinals.data() + rows.begin;
+        const std::uint32_t* ordinals = domain.column->ordinals.data();
         const std::int64_t* counts = domain.counts.data();
         for (Row i = 0; i < count; ++i) {
-          const bool passes = ordinals[i] != 0 && (first || counts[ordinals[i]] > 0);
+          const std::uint32_t ordinal = ordinals[rows[i]];
+          const bool passes = ordinal != 0 && (first || counts[ordinal] > 0);
           codes[i] = passes ? codes[i] : kAffinity;
         }
       }
@@ -137,62 +127,73 @@ class InterPodAffinity : public PreFilterPlugin,
   }
 
   Status PreScore(const Cycle& cycle, CycleState& state, std::span<const Row>) override {
-    const PodAffinityTerms* own = cycle.pod.affinity.get();
-    const bool prefers = own != nullptr && (own->Has(AffinityKind::kPreferredAffinity) ||
-                                            own->Has(AffinityKind::kPreferredAntiAffinity));
-    if (args_.ignore_preferred_terms_of_existing_pods && !prefers) return Status::Skip();
-    ScoreState out;
-    if (prefers) {
-      for (const auto& term : own->terms) {
-        if (IsRequired(term->kind)) continue;
-        const std::size_t at = out.scores.At(term->term.topology_key, cycle.snapshot);
-        const Column<std::int32_t> pods =
-            cycle.snapshot.CountPods(IncomingMatcher(term->term, cycle.snapshot));
-        out.scores.AddAll(at, pods, Weight(*term));
-      }
+    const bool none = cycle.plan().affinity == nullptr && cycle.snapshot.terms().empty();
+    if (none) return Status::Skip();
+    Incoming& incoming = FindIncoming(cycle);
+    const IncomingPod& pod = *incoming.pod;
+    if (args_.ignore_preferred_terms_of_existing_pods && pod.preferred.empty()) {
+      return Status::Skip();
     }
-    const Labels namespace_labels = cycle.snapshot.NamespaceLabels(cycle.pod.pod->metadata.ns);
-    cycle.snapshot.terms().ForEach(
-        [&](const InternedTerm& term, std::span<const TermCounts::RowCount> rows) {
-          const std::int64_t weight = Weight(term);
-          if (weight == 0 || !Selects(term.term, cycle, namespace_labels)) return;
-          const std::size_t at = out.scores.At(term.term.topology_key, cycle.snapshot);
-          for (const auto& [row, pods] : rows) out.scores.Add(at, row, pods, weight);
-        });
+    ScoreState& out = state.Reuse<ScoreState>();
+    out.EndCycle();
+    for (const OwnTerm& term : pod.preferred) {
+      out.scores.Add(term.topology_key,
+                     counts_.Matching(cycle.snapshot, term.matcher, term.topology_key),
+                     term.weight);
+    }
+    ForEachSelecting(cycle, incoming, [&](const InternedTerm& term) {
+      const std::int64_t weight = Weight(term);
+      if (weight == 0) return;
+      out.scores.Add(term.term.topology_key, counts_.WithTerm(cycle.snapshot, term.id), weight);
+    });
     // A sum of zero counts too: what matters is whether any pod was found (scoring.go, PreScore).
-    if (out.scores.total() == 0) return Status::Skip();
-    state.Emplace<ScoreState>(std::move(out));
-    return {};
+    if (out.scores.total() != 0) return {};
+    state.Drop<ScoreState>();
+    return Status::Skip();
   }
 
-  Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
-                    std::int64_t* out) const override {
+  Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
     const ScoreState* state = cycle.state.Find<ScoreState>();
     if (state == nullptr) return NoScoreState();
     std::fill_n(out, rows.size(), 0);
     for (const DomainCounts::Domain& domain : state->scores.domains()) {
       const std::uint32_t* ordinals = domain.column->ordinals.data();
       const std::int64_t* scores = domain.counts.data();  // of ordinal 0: none
-      for (std::size_t i = 0; i < rows.size(); ++i) out[i] += scores[ordinals[rows[i]]];
+      for (Row i = 0; i < rows.size(); ++i) out[i] += scores[ordinals[rows[i]]];
     }
     return {};
   }
 
   const ScoreExtensions* NormalizeExtensions() const override { return this; }
   /// From the least to the highest score to 0 … 100; all equal: 0.
-  Status NormalizeScore(const Cycle& cycle, std::span<const Row>,
-                        std::span<std::int64_t> scores) const override {
-    if (cycle.state.Find<ScoreState>() == nullptr) return NoScoreState();
-    if (scores.empty()) return {};
-    const auto [least, most] = std::minmax_element(scores.begin(), scores.end());
-    const std::int64_t min = *least, range = *most - *least;
-    for (std::int64_t& score : scores) {
-      score = range > 0 ? static_cast<std::int64_t>(
-                              static_cast<double>(kMaxNodeScore) *
-                              (static_cast<double>(score - min) / static_cast<double>(range)))
-                        : 0;
+  void Bound(const Cycle&, Rows rows, const std::int64_t* scores,
+             ScoreBounds& bounds) const override {
+    AddBounds(scores, rows.size(), bounds);
+  }
+  void NormalizeBlock(const Cycle&, Rows rows, const ScoreBounds& bounds,
+                      std::int64_t* scores) const override {
+    const std::int64_t range = bounds.max - bounds.min;
+    for (Row i = 0; i < rows.size(); ++i) {
+      scores[i] = range > 0
+                      ? static_cast<std::int64_t>(static_cast<double>(kMaxNodeScore) *
+                                                  (static_cast<double>(scores[i] - bounds.min) /
+                                                   static_cast<double>(range)))
+                      : 0;
     }
-    return {};
+  }
+
+  Dependence FilterDependence(const Cycle&) const override { return Dependence::kDomain; }
+  Dependence ScoreDependence(const Cycle&) const override { return Dependence::kDomain; }
+  void AddFilterColumns(const Cycle& cycle, std::vector<GroupColumn>& out) const override {
+    const FilterState* state = cycle.state.Find<FilterState>();
+    if (state == nullptr) return;
+    for (const DomainCounts* counts : {&state->affinity, &state->anti, &state->existing_anti}) {
+      AddColumns(*counts, out);
+    }
+  }
+  void AddScoreColumns(const Cycle& cycle, std::vector<GroupColumn>& out) const override {
+    const ScoreState* state = cycle.state.Find<ScoreState>();
+    if (state != nullptr) AddColumns(state->scores, out);
   }
 
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
@@ -206,71 +207,100 @@ class InterPodAffinity : public PreFilterPlugin,
   static constexpr std::uint32_t kAntiAffinity = 2;
   static constexpr std::uint32_t kExistingAntiAffinity = 3;
 
-  // Sums by topology key and value.
-  class DomainCounts {
-   public:
-    struct Domain {
-      StringId key = 0;
-      const LabelColumn* column = nullptr;
-      Column<std::int64_t> counts;  // by ordinal; that of 0 stays 0; shared until changed
-    };
-
-    // The place of a key, made of zeros if it is new.
-    std::size_t At(StringId key, const Snapshot& snapshot) {
-      for (std::size_t i = 0; i < domains_.size(); ++i) {
-        if (domains_[i].key == key) return i;
-      }
-      const LabelColumn& column = snapshot.Label(key);
-      domains_.push_back({key, &column, {}});
-      domains_.back().counts.Mutable().resize(column.OrdinalCount());
-      return domains_.size() - 1;
-    }
-    // `pods` of a row count with `weight`; rows without the key count nowhere.
-    void Add(std::size_t at, Row row, std::int64_t pods, std::int64_t weight = 1) {
-      const std::uint32_t ordinal = domains_[at].column->ordinals[row];
-      if (ordinal == 0) return;
-      domains_[at].counts.Mutable()[ordinal] += pods * weight;
-      total_ += pods;
-    }
-    void AddAll(std::size_t at, const Column<std::int32_t>& pods, std::int64_t weight = 1) {
-      const std::uint32_t* ordinals = domains_[at].column->ordinals.data();
-      std::int64_t* counts = domains_[at].counts.Mutable().data();
-      for (std::size_t row = 0; row < pods.size(); ++row) {
-        counts[ordinals[row]] += pods[row] * weight;
-        total_ += ordinals[row] == 0 ? 0 : pods[row];
-      }
-      counts[0] = 0;
-    }
-    // How many pods were counted.
-    std::int64_t total() const { return total_; }
-    const std::vector<Domain>& domains() const { return domains_; }
-
-   private:
-    std::vector<Domain> domains_;
-    std::int64_t total_ = 0;
-  };
-
-  struct AntiTerm {
-    PodMatcher matcher;
+  struct OwnTerm {
+    std::shared_ptr<const PodMatcher> matcher;
     StringId topology_key = 0;
+    std::int64_t weight = 1;
   };
-  // What stays the same in a cycle.
+  // What the pod to be placed asks for; the same for all pods of its plan while namespaces stay.
   struct IncomingPod {
-    PodMatcher affinity;  // the pods that match all required terms at once
+    std::shared_ptr<const PodMatcher> affinity;  // pods that match all required terms at once
     std::vector<StringId> affinity_keys;
-    std::vector<AntiTerm> anti;
+    std::vector<OwnTerm> anti;       // required
+    std::vector<OwnTerm> preferred;  // weights of anti-affinity are negative
     bool matches_itself = false;
     Labels namespace_labels;
+  };
+  struct Incoming {
+    std::shared_ptr<const PodPlan> plan;
+    std::uint64_t objects_id = 0;
+    std::shared_ptr<const IncomingPod> pod;
+    std::vector<std::uint8_t> selected_by;  // by term: 0 not asked yet, 1 no, 2 yes
   };
   struct FilterState {
     std::shared_ptr<const IncomingPod> pod;
     DomainCounts affinity;       // pods that match all required affinity terms
     DomainCounts anti;           // pods that match a required anti-affinity term
     DomainCounts existing_anti;  // pods whose required anti-affinity selects the pod
+
+    void EndCycle() {
+      affinity.Clear();
+      anti.Clear();
+      existing_anti.Clear();
+    }
   };
   struct ScoreState {
     DomainCounts scores;
+
+    void EndCycle() { scores.Clear(); }
   };
+
+  static void AddColumns(const DomainCounts& counts, std::vector<GroupColumn>& out) {
+    for (const DomainCounts::Domain& domain : counts.domains()) {
+      out.push_back(GroupColumn::Of(*domain.column, domain.counts.data()));
+    }
+  }
+
+  Incoming& FindIncoming(const Cycle& cycle) {
+    const auto hash = reinterpret_cast<std::uintptr_t>(cycle.pod.plan.get()) / 64;
+    Incoming& out = incoming_[hash % incoming_.size()];
+    if (out.plan == cycle.pod.plan && out.objects_id == cycle.snapshot.objects_id()) return out;
+    out.plan = cycle.pod.plan;
+    out.objects_id = cycle.snapshot.objects_id();
+    out.selected_by.clear();
+    auto pod = std::make_shared<IncomingPod>();
+    pod->namespace_labels = cycle.snapshot.NamespaceLabels(cycle.pod.pod->metadata.ns);
+    if (const PodAffinityTerms* own = cycle.plan().affinity.get()) {
+      PodMatcher all;
+      all.any_namespace = true;
+      all.selector = Selector::Everything();
+      for (const auto& term : own->terms) {
+        PodMatcher matcher = IncomingMatcher(term->term, cycle.snapshot);
+        if (term->kind == AffinityKind::kRequiredAffinity) {
+          all.And(matcher);
+          pod->affinity_keys.push_back(term->term.topology_key);
+          continue;
+        }
+        const bool required = term->kind == AffinityKind::kRequiredAntiAffinity;
+        (required ? pod->anti : pod->preferred)
+            .push_back({std::make_shared<const PodMatcher>(std::move(matcher)),
+                        term->term.topology_key, required ? 1 : Weight(*term)});
+      }
+      if (!pod->affinity_keys.empty()) {
+        pod->matches_itself = all.Matches(cycle.pod, cycle.snapshot.dictionary());
+        pod->affinity = std::make_shared<const PodMatcher>(std::move(all));
+      }
+    }
+    out.pod = std::move(pod);
+    return out;
+  }
+
+  // Calls fn(const InternedTerm&) for the terms of pods on nodes that select the pod. In the order
+  // of ids, on which no result may depend.
+  template <typename F>
+  static void ForEachSelecting(const Cycle& cycle, Incoming& incoming, F&& fn) {
+    const TermCounts& terms = cycle.snapshot.terms();
+    if (incoming.selected_by.size() < terms.size()) incoming.selected_by.resize(terms.size());
+    for (AffinityTermId id = 0; id < terms.size(); ++id) {
+      std::uint8_t& answer = incoming.selected_by[id];
+      if (answer == 1 || terms.rows(id).empty()) continue;
+      const InternedTerm& term = *terms.term(id);
+      if (answer == 0) {
+        answer = Selects(term.term, cycle, incoming.pod->namespace_labels) ? 2 : 1;
+      }
+      if (answer == 2) fn(term);
+    }
+  }
 
   static bool IsRequired(AffinityKind kind) {
     return kind == AffinityKind::kRequiredAffinity || kind == AffinityKind::kRequiredAntiAffinity;
@@ -298,8 +328,8 @@ class InterPodAffinity : public PreFilterPlugin,
   static bool Selects(const AffinityTerm& term, const Cycle& cycle,
                       const Labels& namespace_labels) {
     const Dictionary& dictionary = cycle.snapshot.dictionary();
-    return term.Matches(cycle.pod.ns, namespace_labels, dictionary.LabelsOf(cycle.pod.label_set),
-                        dictionary);
+    return term.Matches(cycle.pod.ns(), namespace_labels,
+                        dictionary.LabelsOf(cycle.pod.label_set()), dictionary);
   }
 
   // The pods that a term of the pod to be placed selects. Its namespaceSelector is looked up among
@@ -325,14 +355,14 @@ class InterPodAffinity : public PreFilterPlugin,
     return out;
   }
 
-  static void Reject(const DomainCounts& rejected, RowRange rows, std::uint32_t code,
+  static void Reject(const DomainCounts& rejected, Rows rows, std::uint32_t code,
                      std::uint32_t* codes) {
     if (rejected.total() == 0) return;
     for (const DomainCounts::Domain& domain : rejected.domains()) {
-      const std::uint32_t* ordinals = domain.column->ordinals.data() + rows.begin;
+      const std::uint32_t* ordinals = domain.column->ordinals.data();
       const std::int64_t* counts = domain.counts.data();
       for (Row i = 0; i < rows.size(); ++i) {
-        codes[i] = codes[i] == 0 && counts[ordinals[i]] > 0 ? code : codes[i];
+        codes[i] = codes[i] == 0 && counts[ordinals[rows[i]]] > 0 ? code : codes[i];
       }
     }
   }
@@ -346,21 +376,21 @@ class InterPodAffinity : public PreFilterPlugin,
     }
     const IncomingPod& incoming = *filter->pod;
     const Dictionary& dictionary = cycle.snapshot.dictionary();
-    if (pod.affinity) {
-      pod.affinity->ForEach(AffinityKind::kRequiredAntiAffinity, [&](const AffinityTerm& term) {
-        if (!Selects(term, cycle, incoming.namespace_labels)) return;
-        DomainCounts& counts = filter->existing_anti;
-        counts.Add(counts.At(term.topology_key, cycle.snapshot), row, delta);
-      });
+    if (pod.plan->affinity) {
+      pod.plan->affinity->ForEach(
+          AffinityKind::kRequiredAntiAffinity, [&](const AffinityTerm& term) {
+            if (!Selects(term, cycle, incoming.namespace_labels)) return;
+            filter->existing_anti.Change(term.topology_key, cycle.snapshot, row, delta);
+          });
     }
-    if (!incoming.affinity_keys.empty() && incoming.affinity.Matches(pod, dictionary)) {
+    if (incoming.affinity != nullptr && incoming.affinity->Matches(pod, dictionary)) {
       for (const StringId key : incoming.affinity_keys) {
-        filter->affinity.Add(filter->affinity.At(key, cycle.snapshot), row, delta);
+        filter->affinity.Change(key, cycle.snapshot, row, delta);
       }
     }
-    for (const AntiTerm& term : incoming.anti) {
-      if (!term.matcher.Matches(pod, dictionary)) continue;
-      filter->anti.Add(filter->anti.At(term.topology_key, cycle.snapshot), row, delta);
+    for (const OwnTerm& term : incoming.anti) {
+      if (!term.matcher->Matches(pod, dictionary)) continue;
+      filter->anti.Change(term.topology_key, cycle.snapshot, row, delta);
     }
     return {};
   }
@@ -391,7 +421,7 @@ class InterPodAffinity : public PreFilterPlugin,
    private:
     template <typename F>
     static void ForEachOf(const PodInfo& pod, AffinityKind kind, F&& fn) {
-      if (pod.affinity) pod.affinity->ForEach(kind, fn);
+      if (pod.plan->affinity) pod.plan->affinity->ForEach(kind, fn);
     }
     bool AnyAntiAffinity(const PodInfo& of, const PodInfo& other) const {
       bool any = false;
@@ -401,7 +431,7 @@ class InterPodAffinity : public PreFilterPlugin,
     }
     // Hints don't look at the labels of namespaces (plugin.go).
     bool Selects(const AffinityTerm& term, const PodInfo& other) const {
-      return term.Matches(other.ns, {}, dictionary_.LabelsOf(other.label_set), dictionary_);
+      return term.Matches(other.ns(), {}, dictionary_.LabelsOf(other.label_set()), dictionary_);
     }
     PodPtr Compiled(const PodInfo& pod) {
       auto compiled = CompilePod(pod.pod, /*with_plan=*/false, dictionary_);
@@ -457,6 +487,8 @@ class InterPodAffinity : public PreFilterPlugin,
   }
 
   InterPodAffinityArgs args_;
+  std::array<Incoming, 64> incoming_;
+  AffinityCounts counts_;
 };
 
 }  // namespace schedfw

@@ -66,8 +66,9 @@ class NodeAffinity : public PreFilterPlugin,
                      public BatchFilterPlugin,
                      public PreScorePlugin,
                      public BatchScorePlugin,
-                     public ScoreExtensions,
-                     public EnqueueExtensions {
+                     public DefaultNormalizeScore</*kReverse=*/false>,
+                     public EnqueueExtensions,
+                     public IncrementalPlugin {
  public:
   static constexpr std::string_view kName = "NodeAffinity";
 
@@ -106,14 +107,14 @@ class NodeAffinity : public PreFilterPlugin,
     return {};
   }
 
-  void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
+  void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
     const FilterState* state = cycle.state.Find<FilterState>();
     std::optional<FilterState> own;
     if (state == nullptr) state = &own.emplace(MakeFilterState(cycle));
-    for (Row row = rows.begin; row < rows.end; ++row) {
-      std::uint32_t code = state->pod.Matches(row) ? 0 : kPodMismatch;
-      if (state->added && !state->added->Matches(row)) code = kEnforcedMismatch;
-      codes[row - rows.begin] = code;
+    for (Row i = 0; i < rows.size(); ++i) {
+      std::uint32_t code = state->pod.Matches(rows[i]) ? 0 : kPodMismatch;
+      if (state->added && !state->added->Matches(rows[i])) code = kEnforcedMismatch;
+      codes[i] = code;
     }
   }
   Status Explain(const Cycle&, std::uint32_t code) const override {
@@ -130,15 +131,14 @@ class NodeAffinity : public PreFilterPlugin,
     state.Emplace<ScoreState>(MakeScoreState(cycle));
     return {};
   }
-  Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
-                    std::int64_t* out) const override {
+  Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
     const ScoreState* state = cycle.state.Find<ScoreState>();
     std::optional<ScoreState> own;
     if (state == nullptr) {  // its PreScore is disabled
       if (Status s = PreferredError(cycle); !s.ok()) return s;
       state = &own.emplace(MakeScoreState(cycle));
     }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (Row i = 0; i < rows.size(); ++i) {
       std::int64_t sum = 0;
       for (const RowTerm& term : state->terms) {
         if (term.Matches(rows[i])) sum += term.weight();
@@ -148,11 +148,6 @@ class NodeAffinity : public PreFilterPlugin,
     return {};
   }
   const ScoreExtensions* NormalizeExtensions() const override { return this; }
-  Status NormalizeScore(const Cycle&, std::span<const Row>,
-                        std::span<std::int64_t> scores) const override {
-    DefaultNormalizeScore(/*reverse=*/false, scores);
-    return {};
-  }
 
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     return {{{EventResource::kNode, kAdd | kUpdateNodeLabel},
@@ -224,7 +219,7 @@ class NodeAffinity : public PreFilterPlugin,
     if (HasAddedRequired() && !RowAffinity(AddedRequired(dictionary), alone.view()).Matches(0)) {
       return false;
     }
-    auto plan = CompilePlan(*pod.pod, dictionary);
+    auto plan = CompilePlan(pod.pod, /*for_cycle=*/true, dictionary);
     return !plan || RowAffinity(plan->required_node_affinity, alone.view()).Matches(0);
   }
 

@@ -10,7 +10,10 @@
 namespace schedfw {
 
 /// Filters nodes by spec.nodeName (plugins/nodename).
-class NodeName : public PreFilterPlugin, public BatchFilterPlugin, public EnqueueExtensions {
+class NodeName : public PreFilterPlugin,
+                 public BatchFilterPlugin,
+                 public EnqueueExtensions,
+                 public IncrementalPlugin {
  public:
   static constexpr std::string_view kName = "NodeName";
 
@@ -22,11 +25,11 @@ class NodeName : public PreFilterPlugin, public BatchFilterPlugin, public Enqueu
     return {};
   }
 
-  void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
+  void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
     const std::string& name = cycle.pod.pod->spec.node_name;
     if (name.empty()) return;
     const auto wanted = cycle.snapshot.Find(name);
-    for (Row row = rows.begin; row < rows.end; ++row) codes[row - rows.begin] = wanted != row;
+    for (Row i = 0; i < rows.size(); ++i) codes[i] = wanted != rows[i];
   }
   Status Explain(const Cycle&, std::uint32_t) const override {
     return Status::Unresolvable("node(s) didn't match the requested node name");

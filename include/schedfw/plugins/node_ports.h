@@ -17,14 +17,15 @@ namespace schedfw {
 class NodePorts : public PreFilterPlugin,
                   public PreFilterExtensions,
                   public BatchFilterPlugin,
-                  public EnqueueExtensions {
+                  public EnqueueExtensions,
+                  public IncrementalPlugin {
  public:
   static constexpr std::string_view kName = "NodePorts";
 
   std::string_view Name() const override { return kName; }
 
   Status PreFilter(const Cycle& cycle, CycleState& state, PreFilterResult&) override {
-    if (cycle.pod.host_ports.empty()) return Status::Skip();
+    if (cycle.pod.plan->host_ports.empty()) return Status::Skip();
     state.Emplace<FilterState>();
     return {};
   }
@@ -34,7 +35,7 @@ class NodePorts : public PreFilterPlugin,
                 const NodeInfo& node) const override {
     FilterState* filter = state.Find<FilterState>();
     if (filter == nullptr) return NoState();
-    for (const HostPort& port : added.host_ports) {
+    for (const HostPort& port : added.plan->host_ports) {
       std::erase_if(filter->freed, [&](const FreedPort& freed) {
         return freed.row == node.row() && freed.port == port;
       });
@@ -45,11 +46,12 @@ class NodePorts : public PreFilterPlugin,
                    const NodeInfo& node) const override {
     FilterState* filter = state.Find<FilterState>();
     if (filter == nullptr) return NoState();
-    for (const HostPort& port : removed.host_ports) filter->freed.push_back({node.row(), port});
+    for (const HostPort& port : removed.plan->host_ports)
+      filter->freed.push_back({node.row(), port});
     return {};
   }
 
-  void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
+  void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
     const FilterState* state = cycle.state.Find<FilterState>();
     if (state == nullptr) {
       std::fill_n(codes, rows.size(), kFilterFault);
@@ -57,11 +59,12 @@ class NodePorts : public PreFilterPlugin,
     }
     const StringId any_ip = cycle.snapshot.dictionary().Intern("0.0.0.0");
     const std::int32_t* with_ports = cycle.snapshot.HostPortPods();
-    for (Row row = rows.begin; row < rows.end; ++row) {
+    for (Row i = 0; i < rows.size(); ++i) {
+      const Row row = rows[i];
       if (with_ports[row] == 0) continue;
       for (const PodPtr& pod : cycle.snapshot.pods(row)) {
         if (Conflict(cycle.pod, *pod, any_ip, row, state->freed)) {
-          codes[row - rows.begin] = 1;
+          codes[i] = 1;
           break;
         }
       }
@@ -104,8 +107,8 @@ class NodePorts : public PreFilterPlugin,
       return std::any_of(freed.begin(), freed.end(),
                          [&](const FreedPort& f) { return f.row == row && f.port == port; });
     };
-    for (const HostPort& x : pod.host_ports) {
-      for (const HostPort& y : other.host_ports) {
+    for (const HostPort& x : pod.plan->host_ports) {
+      for (const HostPort& y : other.plan->host_ports) {
         if (x.port == y.port && x.protocol == y.protocol &&
             (x.ip == y.ip || x.ip == any_ip || y.ip == any_ip) && !is_freed(y)) {
           return true;

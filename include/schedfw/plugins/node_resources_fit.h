@@ -154,17 +154,16 @@ class NodeResourcesFit : public BatchFilterPlugin,
                          public PreFilterPlugin,
                          public PreScorePlugin,
                          public BatchScorePlugin,
-                         public EnqueueExtensions {
+                         public EnqueueExtensions,
+                         public IncrementalPlugin {
  public:
   static constexpr std::string_view kName = "NodeResourcesFit";
 
   explicit NodeResourcesFit(const NodeResourcesFitArgs& args)
       : ignored_(args.ignored_resources),
         ignored_groups_(args.ignored_resource_groups),
-        strategy_(args.scoring_strategy.value_or(DefaultScoringStrategy())) {
-    if (strategy_.resources.empty()) strategy_.resources = {{"cpu", 1}, {"memory", 1}};
-    for (ResourceSpec& spec : strategy_.resources)
-      spec.weight = std::max<std::int64_t>(spec.weight, 1);
+        strategy_(Completed(args.scoring_strategy.value_or(DefaultScoringStrategy()))),
+        columns_(strategy_.resources) {
     if (strategy_.requested_to_capacity_ratio) {
       for (const UtilizationShapePoint& point : strategy_.requested_to_capacity_ratio->shape) {
         // Shape scores go to 10, node scores to 100.
@@ -176,7 +175,8 @@ class NodeResourcesFit : public BatchFilterPlugin,
   std::string_view Name() const override { return kName; }
 
   Status PreFilter(const Cycle& cycle, CycleState& state, PreFilterResult&) override {
-    FilterState& out = state.Emplace<FilterState>();
+    FilterState& out = state.Reuse<FilterState>();
+    out.needs.clear();
     const Dictionary& dictionary = cycle.snapshot.dictionary();
     const auto& requests = cycle.plan().requests;
     for (std::uint32_t i = 0; i < requests.size(); ++i) {
@@ -187,27 +187,39 @@ class NodeResourcesFit : public BatchFilterPlugin,
     return {};
   }
 
-  void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
+  void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
     const FilterState* state = cycle.state.Find<FilterState>();
     if (state == nullptr) {
       std::fill_n(codes, rows.size(), kFilterFault);
       return;
     }
     const Row count = rows.size();
-    const std::int64_t* allowed = cycle.snapshot.Allocatable(kPods) + rows.begin;
-    const std::int32_t* pods = cycle.snapshot.PodCount() + rows.begin;
-    for (Row i = 0; i < count; ++i) codes[i] = pods[i] + 1 > allowed[i] ? kTooManyPods : 0;
+    std::int64_t allocatable[kMaxBlockRows], requested[kMaxBlockRows];
+    std::int32_t pods[kMaxBlockRows];
+    RunSimd(
+        [](const std::int64_t* allowed, const std::int32_t* have, Row n,
+           std::uint32_t* __restrict out) SCHEDFW_SIMD_LOOP {
+          for (Row i = 0; i < n; ++i) {
+            out[i] = static_cast<std::uint32_t>(simd::Mask(have[i] >= allowed[i])) & kTooManyPods;
+          }
+        },
+        rows.Of(cycle.snapshot.Allocatable(kPods), allocatable),
+        rows.Of(cycle.snapshot.PodCount(), pods), count, codes);
     for (const Need& need : state->needs) {
-      const std::int64_t* allocatable = cycle.snapshot.Allocatable(need.resource) + rows.begin;
-      const std::int64_t* requested = cycle.snapshot.Requested(need.resource) + rows.begin;
-      const std::int64_t amount = need.amount;
-      const std::uint32_t bit = 1u << need.bit;
-      for (Row i = 0; i < count; ++i) {
-        const std::uint32_t lacks = amount > allocatable[i] - requested[i] ? bit : 0;
-        const std::uint32_t never = amount > allocatable[i] ? bit | kUnresolvable : 0;
-        // An empty node always has room where one that is never large enough has none.
-        codes[i] |= lacks | never;
-      }
+      RunSimd(
+          [](const std::int64_t* has, const std::int64_t* taken, std::int64_t amount,
+             std::uint32_t bit, Row n, std::uint32_t* __restrict out) SCHEDFW_SIMD_LOOP {
+            for (Row i = 0; i < n; ++i) {
+              // A node that is never large enough has no room either.
+              const std::int64_t lacks = simd::Mask(amount > has[i] - taken[i]);
+              const std::int64_t never = simd::Mask(amount > has[i]);
+              out[i] |= (static_cast<std::uint32_t>(lacks) & bit) |
+                        (static_cast<std::uint32_t>(never) & (bit | kUnresolvable));
+            }
+          },
+          rows.Of(cycle.snapshot.Allocatable(need.resource), allocatable),
+          rows.Of(cycle.snapshot.Requested(need.resource), requested), need.amount,
+          std::uint32_t{1} << need.bit, count, codes);
     }
   }
 
@@ -231,25 +243,24 @@ class NodeResourcesFit : public BatchFilterPlugin,
   }
 
   Status PreScore(const Cycle& cycle, CycleState& state, std::span<const Row>) override {
-    state.Emplace<ScoreState>(Resolve(cycle));
+    Resolve(cycle, columns_, state.Reuse<ScoreState>());
     return {};
   }
 
-  Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
-                    std::int64_t* out) const override {
+  Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
     const ScoreState* state = cycle.state.Find<ScoreState>();
     std::optional<ScoreState> own;
-    if (state == nullptr) state = &own.emplace(Resolve(cycle));
+    if (state == nullptr) {  // its PreScore is disabled
+      ResourceColumns columns = columns_;
+      Resolve(cycle, columns, own.emplace());
+      state = &*own;
+    }
     switch (*strategy_.type) {
       case ScoringStrategyType::kLeastAllocated:
-        WeightedMean(*state, rows, out, [](std::int64_t requested, std::int64_t capacity) {
-          return requested > capacity ? 0 : Percent(capacity - requested, capacity);
-        });
+        WeightedMean<false>(*state, rows, out);
         break;
       case ScoringStrategyType::kMostAllocated:
-        WeightedMean(*state, rows, out, [](std::int64_t requested, std::int64_t capacity) {
-          return Percent(std::min(requested, capacity), capacity);
-        });
+        WeightedMean<true>(*state, rows, out);
         break;
       case ScoringStrategyType::kRequestedToCapacityRatio:
         ScoreByShape(*state, rows, out);
@@ -301,6 +312,7 @@ class NodeResourcesFit : public BatchFilterPlugin,
   };
 
   bool IsIgnored(std::string_view name) const {
+    if (ignored_.empty() && ignored_groups_.empty()) return false;
     if (!api::IsExtendedResource(name)) return false;
     const std::string_view group = name.substr(0, name.find('/'));
     return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end() ||
@@ -308,21 +320,86 @@ class NodeResourcesFit : public BatchFilterPlugin,
                ignored_groups_.end();
   }
 
-  ScoreState Resolve(const Cycle& cycle) const {
-    return {ResolveResources(cycle, strategy_.resources, cycle.plan().scored_requests,
-                             /*non_zero=*/true)};
+  static ScoringStrategy Completed(ScoringStrategy strategy) {
+    if (strategy.resources.empty()) strategy.resources = {{"cpu", 1}, {"memory", 1}};
+    for (ResourceSpec& spec : strategy.resources) {
+      spec.weight = std::max<std::int64_t>(spec.weight, 1);
+    }
+    return strategy;
   }
 
-  template <typename F>
-  static void WeightedMean(const ScoreState& state, std::span<const Row> rows, std::int64_t* out,
-                           F&& score) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+  static void Resolve(const Cycle& cycle, ResourceColumns& columns, ScoreState& out) {
+    columns.Resolve(cycle.snapshot, cycle.plan().scored_requests, /*non_zero=*/true, out.resources);
+  }
+
+  // The mean of the free (kMost: the used) percentages; resources that a node doesn't have don't
+  // count.
+  template <bool kMost>
+  static void WeightedMean(const ScoreState& state, Rows rows, std::int64_t* out) {
+    const Row count = rows.size();
+    std::int64_t capacities[kMaxBlockRows], used[kMaxBlockRows];
+    std::int32_t sums[kMaxBlockRows], weights[kMaxBlockRows];
+    std::fill_n(sums, count, 0);
+    std::fill_n(weights, count, 0);
+    std::int64_t all_weights = 0;
+    for (const ScoredResource& resource : state.resources) {
+      const std::int64_t* has = rows.Of(resource.allocatable, capacities);
+      const std::int64_t* taken = rows.Of(resource.allocated, used);
+      all_weights += resource.weight;
+      std::uint64_t bits = static_cast<std::uint64_t>(resource.request);
+      RunSimd(
+          [](const std::int64_t* c, const std::int64_t* u, std::int64_t request,
+             std::int32_t weight, Row n, std::int32_t* __restrict sum,
+             std::int32_t* __restrict weight_sum, std::uint64_t* __restrict all_bits)
+              SCHEDFW_SIMD_LOOP {
+                std::uint64_t seen = *all_bits;
+                for (Row i = 0; i < n; ++i) {
+                  seen |= static_cast<std::uint64_t>(c[i] | u[i]);
+                  const std::int64_t free = c[i] - u[i] - request;
+                  const std::int64_t left = simd::Mask(free > 0) & free;
+                  const std::int64_t part = kMost ? c[i] - left : left;
+                  const std::int64_t lacks = simd::Mask(c[i] == 0);
+                  const double percent = simd::ToDouble(part) * 100 / simd::ToDouble(c[i] - lacks);
+                  sum[i] += static_cast<std::int32_t>(percent) * weight;
+                  weight_sum[i] += static_cast<std::int32_t>(~lacks) & weight;
+                }
+                *all_bits = seen;
+              },
+          has, taken, resource.request, static_cast<std::int32_t>(resource.weight), count, sums,
+          weights, &bits);
+      if (all_weights > kMaxFloatWeights || !AreDoubleAmounts(bits)) {
+        return ExactWeightedMean<kMost>(state, rows, out);
+      }
+    }
+    RunSimd(
+        [](const std::int32_t* sum, const std::int32_t* weight, Row n,
+           std::int64_t* __restrict mean) SCHEDFW_SIMD_LOOP {
+          for (Row i = 0; i < n; ++i) {
+            const std::int32_t lacks = -static_cast<std::int32_t>(weight[i] == 0);
+            mean[i] = static_cast<std::int32_t>(static_cast<float>(sum[i]) /
+                                                static_cast<float>(weight[i] - lacks));
+          }
+        },
+        sums, weights, count, out);
+  }
+
+  // Floats divide sums up to 100 times this by weights up to this as integers are divided: see
+  // kMaxDoubleAmount.
+  static constexpr std::int64_t kMaxFloatWeights = 1 << 16;
+
+  template <bool kMost>
+  static void ExactWeightedMean(const ScoreState& state, Rows rows, std::int64_t* out) {
+    for (Row i = 0; i < rows.size(); ++i) {
       const Row row = rows[i];
       std::int64_t sum = 0, weights = 0;
       for (const ScoredResource& resource : state.resources) {
         const std::int64_t capacity = resource.allocatable[row];
         if (capacity == 0) continue;
-        sum += score(resource.allocated[row] + resource.request, capacity) * resource.weight;
+        const std::int64_t requested = resource.allocated[row] + resource.request;
+        const std::int64_t score = kMost ? Percent(std::min(requested, capacity), capacity)
+                                   : requested > capacity ? 0
+                                                          : Percent(capacity - requested, capacity);
+        sum += score * resource.weight;
         weights += resource.weight;
       }
       out[i] = weights == 0 ? 0 : sum / weights;
@@ -344,8 +421,8 @@ class NodeResourcesFit : public BatchFilterPlugin,
 
   // A resource that scores 0 doesn't count at all, and the mean is rounded half up
   // (noderesources/requested_to_capacity_ratio.go).
-  void ScoreByShape(const ScoreState& state, std::span<const Row> rows, std::int64_t* out) const {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+  void ScoreByShape(const ScoreState& state, Rows rows, std::int64_t* out) const {
+    for (Row i = 0; i < rows.size(); ++i) {
       const Row row = rows[i];
       std::int64_t sum = 0, weights = 0;
       for (const ScoredResource& resource : state.resources) {
@@ -377,7 +454,7 @@ class NodeResourcesFit : public BatchFilterPlugin,
     if (pods(node) < 1) return false;
     Dictionary scratch;
     bool increased = old_node == nullptr || pods(node) > pods(*old_node);
-    auto plan = CompilePlan(*pod.pod, scratch);
+    auto plan = CompilePlan(pod.pod, /*for_cycle=*/true, scratch);
     if (!plan) return true;
     for (const ResourceAmount& request : plan->requests) {
       const std::string name(scratch.ResourceName(request.resource));
@@ -391,9 +468,9 @@ class NodeResourcesFit : public BatchFilterPlugin,
 
   static bool Decreased(const PodInfo& pod, const PodInfo& before, const PodInfo& after) {
     if (after.pod->spec.node_name.empty()) return false;
-    for (const ResourceAmount& request : pod.requests) {
+    for (const ResourceAmount& request : pod.plan->total_requests) {
       if (request.amount > 0 &&
-          before.Request(request.resource) > after.Request(request.resource)) {
+          before.plan->Request(request.resource) > after.plan->Request(request.resource)) {
         return true;
       }
     }
@@ -403,6 +480,7 @@ class NodeResourcesFit : public BatchFilterPlugin,
   std::vector<std::string> ignored_;
   std::vector<std::string> ignored_groups_;
   ScoringStrategy strategy_;
+  ResourceColumns columns_;
   std::vector<ShapePoint> shape_;
 };
 

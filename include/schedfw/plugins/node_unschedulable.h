@@ -13,21 +13,24 @@ namespace schedfw {
 /// node.kubernetes.io/unschedulable:NoSchedule (plugins/nodeunschedulable).
 class NodeUnschedulable : public PreFilterPlugin,
                           public BatchFilterPlugin,
-                          public EnqueueExtensions {
+                          public EnqueueExtensions,
+                          public IncrementalPlugin {
  public:
   static constexpr std::string_view kName = "NodeUnschedulable";
 
   std::string_view Name() const override { return kName; }
 
   Status PreFilter(const Cycle& cycle, CycleState&, PreFilterResult&) override {
-    return ToleratesUnschedulable(cycle.pod) ? Status::Skip() : Status();
+    return cycle.snapshot.UnschedulableTotal() == 0 || ToleratesUnschedulable(cycle.pod)
+               ? Status::Skip()
+               : Status();
   }
 
-  void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
-    const std::uint8_t* unschedulable = cycle.snapshot.Unschedulable() + rows.begin;
+  void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
+    const std::uint8_t* unschedulable = cycle.snapshot.Unschedulable();
     std::uint32_t any = 0;
     for (Row i = 0; i < rows.size(); ++i) {
-      codes[i] = unschedulable[i];
+      codes[i] = unschedulable[rows[i]];
       any |= codes[i];
     }
     if (any != 0 && ToleratesUnschedulable(cycle.pod)) std::fill_n(codes, rows.size(), 0u);

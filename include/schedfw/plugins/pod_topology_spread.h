@@ -16,6 +16,9 @@
 #include "schedfw/framework/args.h"
 #include "schedfw/framework/plugin.h"
 #include "schedfw/plugins/node_match.h"
+#include "schedfw/plugins/normalize.h"
+#include "schedfw/plugins/resource_allocation.h"
+#include "schedfw/plugins/spread_counts.h"
 #include "schedfw/plugins/tolerations.h"
 
 namespace schedfw {
@@ -110,14 +113,15 @@ inline Result<void> Validate(const PodTopologySpreadArgs& args) {
 /// Filters nodes where DoNotSchedule constraints would be broken and scores by ScheduleAnyway
 /// constraints (plugins/podtopologyspread).
 ///
-/// Counts of matching pods by node are kept by the cluster; a cycle sums them over the label column
-/// of the topology key, over the nodes that take part for this pod.
+/// Counts of matching pods by node are kept by the cluster, and sums by domain from cycle to cycle
+/// (SpreadCounts); which domains count for a score depends on the feasible nodes.
 class PodTopologySpread : public PreFilterPlugin,
                           public PreFilterExtensions,
                           public BatchFilterPlugin,
                           public PreScorePlugin,
                           public BatchScorePlugin,
-                          public ScoreExtensions,
+                          public BatchScoreExtensions,
+                          public IncrementalPlugin,
                           public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "PodTopologySpread";
@@ -149,31 +153,17 @@ class PodTopologySpread : public PreFilterPlugin,
   std::string_view Name() const override { return kName; }
 
   Status PreFilter(const Cycle& cycle, CycleState& state, PreFilterResult&) override {
-    const std::vector<SpreadConstraint> constraints =
+    const std::vector<SpreadConstraint>& constraints =
         Constraints(cycle, api::UnsatisfiableConstraintAction::kDoNotSchedule);
     if (constraints.empty()) return Status::Skip();
-    FilterState& out = state.Emplace<FilterState>();
-    const Eligibility eligibility(cycle, constraints, /*require_all_keys=*/true);
-    const Row nodes = cycle.snapshot.size();
-    for (const SpreadConstraint& constraint : constraints) {
-      auto fixed = std::make_shared<FixedConstraint>();
-      fixed->constraint = constraint;
-      fixed->column = &cycle.snapshot.Label(constraint.topology_key);
-      fixed->self =
-          constraint.selector.Matches(PodLabels(cycle), cycle.snapshot.dictionary()) ? 1 : 0;
-      fixed->eligible.resize(nodes);
-      FilterConstraint& c = out.constraints.emplace_back();
-      std::vector<std::int64_t>& counts = c.counts.Mutable();
-      counts.assign(fixed->column->OrdinalCount(), kNoDomain);
-      const Column<std::int32_t> pods = CountPods(cycle, constraint.selector);
-      for (Row row = 0; row < nodes; ++row) {
-        if (!eligibility.Includes(constraint, row)) continue;
-        fixed->eligible[row] = 1;
-        std::int64_t& count = counts[fixed->column->ordinals[row]];
-        count = std::max<std::int64_t>(count, 0) + (pods.size() == 0 ? 0 : pods[row]);
-      }
-      c.fixed = std::move(fixed);
-      c.FindLeast();
+    FilterState& out = state.Reuse<FilterState>();
+    const SpreadCounts& counts = counts_.Get(cycle, constraints, /*require_all_keys=*/true);
+    out.constraints.resize(counts.counts().size());
+    for (std::size_t i = 0; i < out.constraints.size(); ++i) {
+      FilterConstraint& c = out.constraints[i];
+      c.count = counts.counts()[i];
+      const Selector& selector = c.count.fixed->constraint.selector;
+      c.self = selector.Matches(PodLabels(cycle), cycle.snapshot.dictionary()) ? 1 : 0;
     }
     return {};
   }
@@ -188,24 +178,40 @@ class PodTopologySpread : public PreFilterPlugin,
     return Update(cycle, state, removed, node, -1);
   }
 
-  void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
+  void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
     const FilterState* state = cycle.state.Find<FilterState>();
     if (state == nullptr) {
       std::fill_n(codes, rows.size(), kFilterFault);
       return;
     }
     // skew = matching + self − least, against maxSkew.
+    std::uint32_t buffer[kMaxBlockRows], table[kMaxBlockRows];
     for (const FilterConstraint& c : state->constraints) {
-      const std::uint32_t* ordinals = c.fixed->column->ordinals.data() + rows.begin;
-      const std::int64_t* counts = c.counts.data();
-      const std::int64_t most = c.fixed->constraint.max_skew - c.fixed->self + c.least;
-      for (Row i = 0; i < rows.size(); ++i) {
-        const std::uint32_t ordinal = ordinals[i];
+      const std::uint32_t* ordinals = rows.Of(c.count.fixed->column->ordinals.data(), buffer);
+      const std::int64_t* counts = c.count.counts.data();
+      const std::int64_t most = c.count.fixed->constraint.max_skew - c.self + c.count.least;
+      const auto code_of = [&](std::size_t ordinal) {
         const std::int64_t count = counts[ordinal];
-        const std::int64_t matching = count == kNoDomain ? 0 : count;
-        const std::uint32_t code = ordinal == 0 ? kMissingLabel : matching > most ? kMismatch : 0;
-        codes[i] = codes[i] != 0 ? codes[i] : code;
+        const std::int64_t matching = count == SpreadCount::kNoDomain ? 0 : count;
+        return ordinal == 0 ? kMissingLabel : matching > most ? kMismatch : 0;
+      };
+      const std::size_t domains = c.count.counts.size();
+      if (domains > rows.size()) {
+        for (Row i = 0; i < rows.size(); ++i) {
+          codes[i] = codes[i] != 0 ? codes[i] : code_of(ordinals[i]);
+        }
+        continue;
       }
+      for (std::size_t ordinal = 0; ordinal < domains; ++ordinal) table[ordinal] = code_of(ordinal);
+      RunSimd(
+          [](const std::uint32_t* ordinal, const std::uint32_t* code, Row n,
+             std::uint32_t* __restrict out) SCHEDFW_SIMD_LOOP {
+            for (Row i = 0; i < n; ++i) {
+              const std::uint32_t is_first = -static_cast<std::uint32_t>(out[i] == 0);
+              out[i] |= is_first & code[ordinal[i]];
+            }
+          },
+          ordinals, table, rows.size(), codes);
     }
   }
   Status Explain(const Cycle&, std::uint32_t code) const override {
@@ -221,90 +227,177 @@ class PodTopologySpread : public PreFilterPlugin,
   }
 
   Status PreScore(const Cycle& cycle, CycleState& state, std::span<const Row> feasible) override {
-    const std::vector<SpreadConstraint> constraints =
+    return PreScoreGroups(cycle, state, {feasible, {}});
+  }
+  Status PreScoreGroups(const Cycle& cycle, CycleState& state,
+                        const NodeGroups& feasible) override {
+    const std::vector<SpreadConstraint>& constraints =
         Constraints(cycle, api::UnsatisfiableConstraintAction::kScheduleAnyway);
     if (constraints.empty() || cycle.snapshot.size() == 0) return Status::Skip();
     const bool require_all_keys =
         !cycle.pod.pod->spec.topology_spread_constraints.empty() || !system_defaults_;
-    ScoreState& out = state.Emplace<ScoreState>();
-    const Eligibility eligibility(cycle, constraints, require_all_keys);
-    const Row nodes = cycle.snapshot.size();
-    if (require_all_keys) {
-      out.ignored.resize(nodes);
-      for (const Row row : feasible) {
-        out.ignored[row] = eligibility.HasAllKeys(row) ? 0 : 1;
-        out.ignored_count += out.ignored[row];
+    ScoreState& out = state.Reuse<ScoreState>();
+    const SpreadCounts& counts = counts_.Get(cycle, constraints, require_all_keys);
+    const auto nodes_of = [&](std::size_t i) {
+      return feasible.counts.empty() ? std::int64_t{1} : std::int64_t{feasible.counts[i]};
+    };
+    std::int64_t not_ignored = 0;
+    out.ignored.clear();
+    const bool all_complete =
+        std::all_of(counts.counts().begin(), counts.counts().end(),
+                    [](const SpreadCount& count) { return count.fixed->complete; });
+    if (require_all_keys && !all_complete) out.ignored.resize(cycle.snapshot.size());
+    if (out.ignored.empty() && feasible.counts.empty()) {
+      not_ignored = static_cast<std::int64_t>(feasible.rows.size());
+    } else {
+      for (std::size_t i = 0; i < feasible.rows.size(); ++i) {
+        const Row row = feasible.rows[i];
+        bool ignored = false;
+        if (!out.ignored.empty()) {
+          for (const SpreadCount& count : counts.counts()) {
+            ignored = ignored || count.fixed->column->ordinals[row] == 0;
+          }
+          out.ignored[row] = ignored ? 1 : 0;
+        }
+        not_ignored += ignored ? 0 : nodes_of(i);
       }
     }
-    const StringId hostname = cycle.snapshot.dictionary().Intern(kHostname);
-    for (const SpreadConstraint& constraint : constraints) {
-      ScoreConstraint& c = out.constraints.emplace_back();
-      c.column = &cycle.snapshot.Label(constraint.topology_key);
-      c.max_skew = constraint.max_skew;
-      c.by_host = constraint.topology_key == hostname;
-      c.pods = CountPods(cycle, constraint.selector);
-      std::int64_t domains = 0;
-      if (c.by_host) {
-        domains = static_cast<std::int64_t>(feasible.size()) - out.ignored_count;
-      } else {
-        domains = SumByDomain(c, constraint, eligibility, out, feasible, nodes);
+    const auto all_pods = static_cast<double>(cycle.snapshot.PodTotal());
+    double most = 0;
+    out.constraints.resize(counts.counts().size());
+    for (std::size_t i = 0; i < out.constraints.size(); ++i) {
+      const SpreadCount& count = counts.counts()[i];
+      ScoreConstraint& c = out.constraints[i];
+      c.fixed = count.fixed;
+      c.by_host = count.fixed->by_host;
+      c.pods = {};
+      if (c.by_host && count.fixed->matcher != nullptr) {
+        c.pods = cycle.snapshot.CountPods(count.fixed->matcher);
       }
+      const std::int64_t domains =
+          c.by_host ? not_ignored : CountDomains(*count.fixed, out, feasible.rows);
       c.weight = Log(static_cast<double>(domains + 2));
+      c.addend = static_cast<double>(count.fixed->constraint.max_skew - 1);
+      most += all_pods * c.weight + c.addend;
+      if (c.by_host) continue;
+      c.scores.resize(count.counts.size());
+      for (std::size_t ordinal = 0; ordinal < c.scores.size(); ++ordinal) {
+        const std::int64_t pods = std::max<std::int64_t>(count.counts[ordinal], 0);
+        c.scores[ordinal] = static_cast<double>(pods) * c.weight + c.addend;
+      }
+      c.scores[0] = 0;  // without the key the constraint adds nothing
     }
+    out.fits_int32 = most < 0x1p30;
     return {};
   }
 
-  Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
-                    std::int64_t* out) const override {
+  Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
     const ScoreState* state = cycle.state.Find<ScoreState>();
     if (state == nullptr) {
       return Status::Error(
           "error reading \"PreScorePodTopologySpread\" from cycleState: not found");
     }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Row row = rows[i];
-      double score = 0;
-      if (!state->IsIgnored(row)) {
-        for (const ScoreConstraint& c : state->constraints) {
-          const std::uint32_t ordinal = c.column->ordinals[row];
-          if (ordinal == 0) continue;
-          const std::int64_t count = !c.by_host           ? c.counts[ordinal]
-                                     : c.pods.size() == 0 ? 0
-                                                          : c.pods[row];
-          score += static_cast<double>(count) * c.weight + static_cast<double>(c.max_skew - 1);
-        }
+    const Row count = rows.size();
+    double sums[kMaxBlockRows];
+    std::fill_n(sums, count, 0.0);
+    std::uint32_t ordinal_buffer[kMaxBlockRows];
+    std::int32_t pod_buffer[kMaxBlockRows];
+    for (const ScoreConstraint& c : state->constraints) {
+      const std::uint32_t* ordinals = rows.Of(c.fixed->column->ordinals.data(), ordinal_buffer);
+      if (!c.by_host) {
+        RunSimd(
+            [](const std::uint32_t* ordinal, const double* scores, Row n, double* __restrict sum)
+                SCHEDFW_SIMD_LOOP {
+                  for (Row i = 0; i < n; ++i) sum[i] += scores[ordinal[i]];
+                },
+            ordinals, c.scores.data(), count, sums);
+        continue;
       }
-      out[i] = static_cast<std::int64_t>(std::round(score));
+      if (c.pods.size() == 0) std::fill_n(pod_buffer, count, 0);
+      RunSimd(
+          [](const std::uint32_t* ordinal, const std::int32_t* pods, double weight, double addend,
+             Row n, double* __restrict sum) SCHEDFW_SIMD_LOOP {
+            for (Row i = 0; i < n; ++i) {
+              const double score = static_cast<double>(pods[i]) * weight + addend;
+              sum[i] += std::bit_cast<double>(std::bit_cast<std::int64_t>(score) &
+                                              simd::Mask(ordinal[i] != 0));
+            }
+          },
+          ordinals, c.pods.size() == 0 ? pod_buffer : rows.Of(c.pods.data(), pod_buffer), c.weight,
+          c.addend, count, sums);
+    }
+    if (state->fits_int32) {
+      // math.Round: halves go up; sums aren't negative.
+      RunSimd(
+          [](const double* sum, Row n, std::int64_t* __restrict rounded) SCHEDFW_SIMD_LOOP {
+            for (Row i = 0; i < n; ++i) {
+              const auto whole = static_cast<std::int32_t>(sum[i]);
+              const auto twice = static_cast<std::int32_t>((sum[i] - whole) * 2);
+              rounded[i] = whole + twice;
+            }
+          },
+          sums, count, out);
+    } else {
+      for (Row i = 0; i < count; ++i) out[i] = static_cast<std::int64_t>(std::round(sums[i]));
+    }
+    if (!state->ignored.empty()) {
+      for (Row i = 0; i < count; ++i) out[i] = state->ignored[rows[i]] != 0 ? 0 : out[i];
     }
     return {};
   }
 
   const ScoreExtensions* NormalizeExtensions() const override { return this; }
   /// Fewer pods score higher; nodes that were ignored score 0.
-  Status NormalizeScore(const Cycle& cycle, std::span<const Row> rows,
-                        std::span<std::int64_t> scores) const override {
+  void Bound(const Cycle& cycle, Rows rows, const std::int64_t* scores,
+             ScoreBounds& bounds) const override {
     const ScoreState* state = cycle.state.Find<ScoreState>();
-    if (state == nullptr) {
-      return Status::Error(
-          "error reading \"PreScorePodTopologySpread\" from cycleState: not found");
+    if (state == nullptr || state->ignored.empty()) return AddBounds(scores, rows.size(), bounds);
+    for (Row i = 0; i < rows.size(); ++i) {
+      if (state->ignored[rows[i]] == 0) bounds.Add({scores[i], scores[i]});
     }
-    std::int64_t min = std::numeric_limits<std::int64_t>::max();
-    std::int64_t max = 0;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      if (state->IsIgnored(rows[i])) continue;
-      min = std::min(min, scores[i]);
-      max = std::max(max, scores[i]);
-    }
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      if (state->IsIgnored(rows[i])) {
-        scores[i] = 0;
-      } else if (max == 0) {
-        scores[i] = kMaxNodeScore;
-      } else {
-        scores[i] = kMaxNodeScore * (max + min - scores[i]) / max;
+  }
+  void NormalizeBlock(const Cycle& cycle, Rows rows, const ScoreBounds& bounds,
+                      std::int64_t* scores) const override {
+    const ScoreState* state = cycle.state.Find<ScoreState>();
+    const Row count = rows.size();
+    if (bounds.max <= 0) {
+      std::fill_n(scores, count, kMaxNodeScore);
+    } else if (bounds.max < kMaxDoubleAmount / 2) {
+      RunSimd(
+          [](std::int64_t min, std::int64_t max, Row n, std::int64_t* __restrict score)
+              SCHEDFW_SIMD_LOOP {
+                const double divisor = simd::ToDouble(max);
+                for (Row i = 0; i < n; ++i) {
+                  score[i] = static_cast<std::int32_t>(simd::ToDouble(max + min - score[i]) * 100 /
+                                                       divisor);
+                }
+              },
+          bounds.min, bounds.max, count, scores);
+    } else {
+      for (Row i = 0; i < count; ++i) {
+        scores[i] = kMaxNodeScore * (bounds.max + bounds.min - scores[i]) / bounds.max;
       }
     }
-    return {};
+    if (state == nullptr || state->ignored.empty()) return;
+    for (Row i = 0; i < count; ++i) scores[i] = state->ignored[rows[i]] != 0 ? 0 : scores[i];
+  }
+
+  Dependence FilterDependence(const Cycle&) const override { return Dependence::kDomain; }
+  Dependence ScoreDependence(const Cycle&) const override { return Dependence::kFeasibleSet; }
+  void AddFilterColumns(const Cycle& cycle, std::vector<GroupColumn>& out) const override {
+    const FilterState* state = cycle.state.Find<FilterState>();
+    if (state == nullptr) return;
+    for (const FilterConstraint& c : state->constraints) {
+      out.push_back(GroupColumn::Of(*c.count.fixed->column, c.count.counts.data()));
+    }
+  }
+  void AddScoreColumns(const Cycle& cycle, std::vector<GroupColumn>& out) const override {
+    if (const ScoreState* state = cycle.state.Find<ScoreState>()) {
+      for (const ScoreConstraint& c : state->constraints) {
+        if (c.by_host && c.fixed->matcher) out.push_back({nullptr, nullptr, c.fixed->matcher});
+        if (!c.by_host || !c.fixed->complete) out.push_back({c.fixed->column, nullptr, nullptr});
+      }
+    }
   }
 
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
@@ -325,200 +418,114 @@ class PodTopologySpread : public PreFilterPlugin,
   static constexpr const char* kHostname = "kubernetes.io/hostname";
   static constexpr std::uint32_t kMismatch = 1;
   static constexpr std::uint32_t kMissingLabel = 2;
-  // Of a domain that no node takes part in. Counts may fall below zero: removing a pod takes away
-  // what was never counted when it is being deleted (filtering.go, updateWithPod).
-  static constexpr std::int64_t kNoDomain = std::numeric_limits<std::int64_t>::min();
 
-  // Which nodes take part in the counts of a pod's constraints.
-  class Eligibility {
-   public:
-    Eligibility(const Cycle& cycle, const std::vector<SpreadConstraint>& constraints,
-                bool require_all_keys)
-        : require_all_keys_(require_all_keys), taint_sets_(cycle.snapshot.TaintSets()) {
-      bool affinity = false, taints = false;
-      for (const SpreadConstraint& constraint : constraints) {
-        affinity = affinity || constraint.honor_affinity;
-        taints = taints || constraint.honor_taints;
-        columns_.push_back(&cycle.snapshot.Label(constraint.topology_key));
-      }
-      if (affinity && !cycle.plan().required_node_affinity.Empty()) {
-        affinity_ = RowAffinity(cycle.plan().required_node_affinity, cycle.snapshot);
-      }
-      if (taints) {
-        untolerated_ =
-            UntoleratedTaintSets(cycle.snapshot.dictionary(), cycle.pod.pod->spec.tolerations);
-      }
-    }
-
-    bool HasAllKeys(Row row) const {
-      for (const LabelColumn* column : columns_) {
-        if (column->ordinals[row] == 0) return false;
-      }
-      return true;
-    }
-    bool Includes(const SpreadConstraint& constraint, Row row) const {
-      if (require_all_keys_ && !HasAllKeys(row)) return false;
-      if (constraint.honor_affinity && !affinity_.Matches(row)) return false;
-      return !constraint.honor_taints || untolerated_.empty() ||
-             untolerated_[taint_sets_[row]] == 0;
-    }
-
-   private:
-    bool require_all_keys_;
-    const TaintSetId* taint_sets_;
-    std::vector<const LabelColumn*> columns_;
-    RowAffinity affinity_;
-    std::vector<std::uint8_t> untolerated_;
-  };
-
-  // What stays the same in a cycle.
-  struct FixedConstraint {
-    SpreadConstraint constraint;
-    const LabelColumn* column = nullptr;
-    std::int64_t self = 0;               // 1 if the pod counts itself
-    std::vector<std::uint8_t> eligible;  // by row
-  };
   struct FilterConstraint {
-    std::shared_ptr<const FixedConstraint> fixed;
-    // By ordinal; kNoDomain: no node of it takes part. Shared until changed.
-    Column<std::int64_t> counts;
-    std::int64_t least = 0;  // of all domains; with fewer than minDomains 0
-
-    void FindLeast() {
-      std::int64_t domains = 0;
-      for (const std::int64_t count : counts.span()) domains += count != kNoDomain;
-      enough_domains_ = domains >= fixed->constraint.min_domains;
-      least = enough_domains_ ? LeastBut(counts.size()) : 0;
-    }
-    // Pods of a domain that exists come and go. What preemption tries on one node changes one
-    // domain, for which the least of the others is found once.
-    void Change(std::uint32_t ordinal, std::int64_t delta) {
-      counts.Mutable()[ordinal] += delta;
-      if (!enough_domains_) return;
-      if (changed_ == kNone) {
-        changed_ = ordinal;
-        least_of_others_ = LeastBut(ordinal);
-      }
-      if (changed_ == ordinal) {
-        least = std::min(least_of_others_, counts[ordinal]);
-      } else {
-        changed_ = kSeveral;
-        least = LeastBut(counts.size());
-      }
-    }
-
-   private:
-    static constexpr std::uint32_t kNone = 0xFFFFFFFF;
-    static constexpr std::uint32_t kSeveral = 0xFFFFFFFE;
-
-    std::int64_t LeastBut(std::size_t but) const {
-      std::int64_t out = std::numeric_limits<std::int32_t>::max();
-      for (std::size_t i = 0; i < counts.size(); ++i) {
-        if (i != but && counts[i] != kNoDomain) out = std::min(out, counts[i]);
-      }
-      return out;
-    }
-
-    bool enough_domains_ = true;
-    std::uint32_t changed_ = kNone;
-    std::int64_t least_of_others_ = 0;
+    SpreadCount count;
+    std::int64_t self = 0;  // 1 if the pod counts itself
   };
   struct FilterState {
     std::vector<FilterConstraint> constraints;
+
+    void EndCycle() { constraints.clear(); }
   };
 
   struct ScoreConstraint {
-    const LabelColumn* column = nullptr;
-    std::int64_t max_skew = 1;
+    std::shared_ptr<const SpreadCount::Fixed> fixed;
     bool by_host = false;
-    Column<std::int32_t> pods;         // by row; empty: none matches
-    std::vector<std::int64_t> counts;  // by ordinal
+    Column<std::int32_t> pods;   // by row, when by_host; empty: none matches
+    std::vector<double> scores;  // by ordinal, unless by_host
     double weight = 0;
+    double addend = 0;
   };
   struct ScoreState {
     std::vector<ScoreConstraint> constraints;
     std::vector<std::uint8_t> ignored;  // by row; empty: none
-    std::int64_t ignored_count = 0;
+    std::vector<std::uint8_t> present;  // by ordinal, in use while domains are counted
+    bool fits_int32 = false;            // no sum of scores is more
 
     bool IsIgnored(Row row) const { return !ignored.empty() && ignored[row] != 0; }
+    void EndCycle() {
+      for (ScoreConstraint& c : constraints) c.pods = {};
+    }
+  };
+  // The constraints that a pod of a plan has by default, of either action.
+  struct Defaults {
+    std::shared_ptr<const PodPlan> plan;
+    std::uint64_t objects_id = 0;
+    std::vector<SpreadConstraint> hard, soft;
   };
 
   static const Labels& PodLabels(const Cycle& cycle) {
-    return cycle.snapshot.dictionary().LabelsOf(cycle.pod.label_set);
+    return cycle.snapshot.dictionary().LabelsOf(cycle.pod.label_set());
   }
 
-  // An empty selector counts no existing pod, though it matches every pod: upstream's shortcut
-  // (common.go, countPodsMatchSelector). An empty column stands for zeros.
-  static Column<std::int32_t> CountPods(const Cycle& cycle, const Selector& selector) {
-    if (selector.IsNothing() || selector.Empty()) return {};
-    return cycle.snapshot.CountPods(
-        {.namespaces = {cycle.pod.ns}, .selector = selector, .terminating = false});
-  }
-
-  // Sums the pods of every domain that a feasible node is in; returns how many there are. Where not
-  // every key is required, nodes without the key make up a domain of the empty value.
-  static std::int64_t SumByDomain(ScoreConstraint& c, const SpreadConstraint& constraint,
-                                  const Eligibility& eligibility, const ScoreState& state,
-                                  std::span<const Row> feasible, Row nodes) {
-    const std::uint32_t empty_value = c.column->OrdinalOf(0);
-    const auto domain = [&](Row row) {
-      const std::uint32_t ordinal = c.column->ordinals[row];
-      return ordinal == 0 ? empty_value : ordinal;
-    };
-    std::vector<std::uint8_t> present(c.column->OrdinalCount());
-    std::int64_t domains = 0;
+  // How many domains have feasible nodes. Where not every key is required, nodes without the key
+  // make up a domain of the empty value.
+  static std::int64_t CountDomains(const SpreadCount::Fixed& fixed, ScoreState& state,
+                                   std::span<const Row> feasible) {
+    std::vector<std::uint8_t>& present = state.present;
+    present.assign(fixed.column->OrdinalCount(), 0);
+    // Once all have been seen the rest needn't be looked at.
+    const std::size_t all = present.size() - (fixed.complete ? 1 : 0);
+    std::size_t seen = 0;
     for (const Row row : feasible) {
       if (state.IsIgnored(row)) continue;
-      std::uint8_t& seen = present[domain(row)];
-      domains += seen == 0;
-      seen = 1;
+      std::uint8_t& domain = present[fixed.Domain(row)];
+      seen += domain == 0 ? 1 : 0;
+      domain = 1;
+      if (seen == all) break;
     }
-    c.counts.resize(present.size());
-    if (c.pods.size() == 0) return domains;
-    for (Row row = 0; row < nodes; ++row) {
-      const std::uint32_t ordinal = domain(row);
-      if (present[ordinal] == 0 || !eligibility.Includes(constraint, row)) continue;
-      c.counts[ordinal] += c.pods[row];
-    }
-    return domains;
+    return static_cast<std::int64_t>(seen);
   }
 
   Status Update(const Cycle& cycle, CycleState& state, const PodInfo& pod, const NodeInfo& node,
                 std::int64_t delta) const {
     FilterState* filter = state.Find<FilterState>();
-    if (filter == nullptr || pod.ns != cycle.pod.ns) return {};
-    const Labels& labels = cycle.snapshot.dictionary().LabelsOf(pod.label_set);
+    if (filter == nullptr || pod.ns() != cycle.pod.ns()) return {};
+    const Labels& labels = cycle.snapshot.dictionary().LabelsOf(pod.label_set());
     for (FilterConstraint& c : filter->constraints) {
-      if (c.fixed->eligible[node.row()] == 0) continue;
-      const Selector& selector = c.fixed->constraint.selector;
-      if (!selector.Matches(labels, cycle.snapshot.dictionary())) continue;
-      c.Change(c.fixed->column->ordinals[node.row()], delta);
+      const SpreadCount::Fixed& fixed = *c.count.fixed;
+      if (fixed.eligible[node.row()] == 0) continue;
+      if (!fixed.constraint.selector.Matches(labels, cycle.snapshot.dictionary())) continue;
+      c.count.Change(fixed.column->ordinals[node.row()], delta);
     }
     return {};
   }
 
   // The pod's own constraints with this action, or, when it has none at all, the defaults with a
   // selector that its Services and its owner give (common.go, buildDefaultConstraints).
-  std::vector<SpreadConstraint> Constraints(const Cycle& cycle,
-                                            api::UnsatisfiableConstraintAction action) const {
+  const std::vector<SpreadConstraint>& Constraints(const Cycle& cycle,
+                                                   api::UnsatisfiableConstraintAction action) {
     const bool hard = action == api::UnsatisfiableConstraintAction::kDoNotSchedule;
     if (!cycle.pod.pod->spec.topology_spread_constraints.empty()) {
       return hard ? cycle.plan().hard_constraints : cycle.plan().soft_constraints;
     }
-    std::vector<SpreadConstraint> out;
+    static const std::vector<SpreadConstraint> kNone;
     if (std::none_of(defaults_.begin(), defaults_.end(),
                      [&](const auto& c) { return c.when_unsatisfiable == action; })) {
-      return out;
+      return kNone;
     }
-    Selector selector = DefaultSelector(cycle);
+    const auto hash = reinterpret_cast<std::uintptr_t>(cycle.pod.plan.get()) / 64;
+    Defaults& known = known_defaults_[hash % known_defaults_.size()];
+    if (known.plan != cycle.pod.plan || known.objects_id != cycle.snapshot.objects_id()) {
+      known = MakeDefaults(cycle);
+    }
+    return hard ? known.hard : known.soft;
+  }
+
+  Defaults MakeDefaults(const Cycle& cycle) const {
+    Defaults out;
+    out.plan = cycle.pod.plan;
+    out.objects_id = cycle.snapshot.objects_id();
+    const Selector selector = DefaultSelector(cycle);
     if (selector.Empty()) return out;
     for (const api::TopologySpreadConstraint& in : defaults_) {
-      if (in.when_unsatisfiable != action) continue;
       auto compiled =
           CompileSpreadConstraint(in, cycle.pod.pod->metadata.labels, cycle.snapshot.dictionary());
       if (!compiled) continue;  // validated when the plugin was made
       compiled->selector = selector;
-      out.push_back(*std::move(compiled));
+      const bool hard = in.when_unsatisfiable == api::UnsatisfiableConstraintAction::kDoNotSchedule;
+      (hard ? out.hard : out.soft).push_back(*std::move(compiled));
     }
     return out;
   }
@@ -573,6 +580,8 @@ class PodTopologySpread : public PreFilterPlugin,
 
   bool system_defaults_;
   std::vector<api::TopologySpreadConstraint> defaults_;
+  std::array<Defaults, 64> known_defaults_;
+  SpreadCountsCache counts_;
 };
 
 }  // namespace schedfw

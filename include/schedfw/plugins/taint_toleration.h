@@ -17,20 +17,23 @@ class TaintToleration : public PreFilterPlugin,
                         public BatchFilterPlugin,
                         public PreScorePlugin,
                         public BatchScorePlugin,
-                        public ScoreExtensions,
-                        public EnqueueExtensions {
+                        public DefaultNormalizeScore</*kReverse=*/true>,
+                        public EnqueueExtensions,
+                        public IncrementalPlugin {
  public:
   static constexpr std::string_view kName = "TaintToleration";
 
   std::string_view Name() const override { return kName; }
 
   Status PreFilter(const Cycle& cycle, CycleState& state, PreFilterResult&) override {
-    state.Emplace<FilterState>(
-        UntoleratedTaintSets(cycle.snapshot.dictionary(), cycle.pod.pod->spec.tolerations));
+    std::vector<std::uint8_t> rejected =
+        UntoleratedTaintSets(cycle.snapshot.dictionary(), cycle.pod.pod->spec.tolerations);
+    if (rejected.empty()) return Status::Skip();
+    state.Emplace<FilterState>(std::move(rejected));
     return {};
   }
 
-  void FilterNodes(const Cycle& cycle, RowRange rows, std::uint32_t* codes) const override {
+  void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
     const FilterState* state = cycle.state.Find<FilterState>();
     FilterState own;
     if (state == nullptr) {  // its PreFilter is disabled
@@ -39,43 +42,43 @@ class TaintToleration : public PreFilterPlugin,
       state = &own;
     }
     if (state->rejected.empty()) return;
-    const TaintSetId* sets = cycle.snapshot.TaintSets() + rows.begin;
-    for (Row i = 0; i < rows.size(); ++i) codes[i] = state->rejected[sets[i]];
+    const TaintSetId* sets = cycle.snapshot.TaintSets();
+    for (Row i = 0; i < rows.size(); ++i) codes[i] = state->rejected[sets[rows[i]]];
   }
   Status Explain(const Cycle&, std::uint32_t) const override {
     return Status::Unresolvable("node(s) had untolerated taint(s)");
   }
 
   Status PreScore(const Cycle& cycle, CycleState& state, std::span<const Row>) override {
-    ScoreState& out = state.Emplace<ScoreState>();
+    ScoreState& out = state.Reuse<ScoreState>();
     const Dictionary& dictionary = cycle.snapshot.dictionary();
-    out.counts.resize(dictionary.TaintSetCount());
+    out.all_zero = true;
+    out.counts.assign(dictionary.TaintSetCount(), 0);
     for (TaintSetId id = 1; id < out.counts.size(); ++id) {
       for (const api::Taint& taint : dictionary.TaintsOf(id)) {
         if (taint.effect == api::TaintEffect::kPreferNoSchedule &&
             !Tolerates(cycle.pod.pod->spec.tolerations, taint)) {
           ++out.counts[id];
+          out.all_zero = false;
         }
       }
     }
     return {};
   }
-  Status ScoreNodes(const Cycle& cycle, std::span<const Row> rows,
-                    std::int64_t* out) const override {
+  Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
     const ScoreState* state = cycle.state.Find<ScoreState>();
     if (state == nullptr) {
       return Status::Error("failed to read \"PreScoreTaintToleration\" from cycleState: not found");
     }
     const TaintSetId* sets = cycle.snapshot.TaintSets();
-    for (std::size_t i = 0; i < rows.size(); ++i) out[i] = state->counts[sets[rows[i]]];
+    for (Row i = 0; i < rows.size(); ++i) out[i] = state->counts[sets[rows[i]]];
     return {};
+  }
+  std::optional<std::int64_t> UniformScore(const Cycle& cycle) const override {
+    const ScoreState* state = cycle.state.Find<ScoreState>();
+    return state != nullptr && state->all_zero ? std::optional<std::int64_t>(0) : std::nullopt;
   }
   const ScoreExtensions* NormalizeExtensions() const override { return this; }
-  Status NormalizeScore(const Cycle&, std::span<const Row>,
-                        std::span<std::int64_t> scores) const override {
-    DefaultNormalizeScore(/*reverse=*/true, scores);
-    return {};
-  }
 
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     return {{{EventResource::kNode, kAdd | kUpdateNodeTaint},
@@ -96,6 +99,7 @@ class TaintToleration : public PreFilterPlugin,
   };
   struct ScoreState {
     std::vector<std::int64_t> counts;  // by taint set
+    bool all_zero = true;
   };
 };
 

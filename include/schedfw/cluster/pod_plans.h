@@ -1,0 +1,115 @@
+// PodPlans: the plans of a cluster's pods, each kind of pod once.
+#ifndef SCHEDFW_CLUSTER_POD_PLANS_H_
+#define SCHEDFW_CLUSTER_POD_PLANS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "schedfw/base/result.h"
+#include "schedfw/cluster/pod_info.h"
+
+namespace schedfw {
+
+/// Whether two pods have one plan: all fields that a plan or an in-tree plugin reads are equal.
+/// Name, uid, annotations, times, the node and the nomination are not among them.
+inline bool SamePlan(const api::Pod& a, const api::Pod& b) {
+  const api::ObjectMeta& m = a.metadata;
+  const api::ObjectMeta& n = b.metadata;
+  const api::PodSpec& x = a.spec;
+  const api::PodSpec& y = b.spec;
+  const api::PodStatus& s = a.status;
+  const api::PodStatus& t = b.status;
+  // The resize condition decides how a reported resize counts (pod_requests.h).
+  return m.labels == n.labels && x.containers == y.containers && m.ns == n.ns &&
+         m.owner_references == n.owner_references &&
+         m.deletion_timestamp_ns.has_value() == n.deletion_timestamp_ns.has_value() &&
+         x.scheduler_name == y.scheduler_name && x.priority == y.priority &&
+         x.priority_class_name == y.priority_class_name &&
+         x.preemption_policy == y.preemption_policy && x.node_selector == y.node_selector &&
+         x.affinity == y.affinity && x.tolerations == y.tolerations &&
+         x.topology_spread_constraints == y.topology_spread_constraints &&
+         x.init_containers == y.init_containers && x.overhead == y.overhead &&
+         x.resources == y.resources && x.host_network == y.host_network &&
+         x.scheduling_gates == y.scheduling_gates && x.volumes == y.volumes &&
+         x.resource_claims == y.resource_claims && s.container_statuses == t.container_statuses &&
+         s.init_container_statuses == t.init_container_statuses &&
+         s.allocated_resources == t.allocated_resources && s.has_resources == t.has_resources &&
+         s.actuated_requests == t.actuated_requests &&
+         internal::IsResizeInfeasible(a) == internal::IsResizeInfeasible(b);
+}
+
+/// Compiles pods, and finds the plan again that a pod of the same kind has. Shared by a Cluster and
+/// all its forks and snapshots; a plan goes with its last pod. Every member may be called from any
+/// thread. No result depends on which pods share a plan.
+class PodPlans {
+ public:
+  /// The pod with its plan. O(size of the pod); a kind that is known is compared, not compiled.
+  /// Errors: see CompilePod.
+  Result<PodPtr> Compile(std::shared_ptr<const api::Pod> pod, bool for_cycle,
+                         Dictionary& dictionary) {
+    auto out = std::make_shared<PodInfo>();
+    out->name = dictionary.Intern(pod->metadata.name);
+    const std::uint64_t hash = Hash(*pod) * 2 + (for_cycle ? 1 : 0);
+    out->plan = Find(hash, *pod, for_cycle);
+    if (!out->plan) {
+      auto plan = CompilePlan(pod, for_cycle, dictionary);
+      if (!plan) return plan.error().In("Pod " + pod->FullName());
+      out->plan = std::make_shared<const PodPlan>(*std::move(plan));
+      Add(hash, out->plan);
+    }
+    out->pod = std::move(pod);
+    return PodPtr(std::move(out));
+  }
+
+ private:
+  std::shared_ptr<const PodPlan> Find(std::uint64_t hash, const api::Pod& pod, bool for_cycle) {
+    std::lock_guard lock(mutex_);
+    const auto [begin, end] = plans_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      std::shared_ptr<const PodPlan> plan = it->second.lock();
+      if (plan && plan->for_cycle == for_cycle && SamePlan(*plan->pattern, pod)) return plan;
+    }
+    return nullptr;
+  }
+  void Add(std::uint64_t hash, const std::shared_ptr<const PodPlan>& plan) {
+    std::lock_guard lock(mutex_);
+    if (plans_.size() >= sweep_at_) {
+      std::erase_if(plans_, [](const auto& entry) { return entry.second.expired(); });
+      sweep_at_ = std::max<std::size_t>(64, 2 * plans_.size());
+    }
+    plans_.emplace(hash, plan);
+  }
+
+  // Only of what tells kinds of pods apart as a rule: what has the same hash is compared.
+  static std::uint64_t Hash(const api::Pod& pod) {
+    std::uint64_t out = pod.spec.priority ? static_cast<std::uint32_t>(*pod.spec.priority) : 1;
+    const auto number = [&](std::uint64_t value) {
+      out = (out ^ value) * 0x9E3779B97F4A7C15u;
+      out ^= out >> 32;
+    };
+    const auto text = [&](std::string_view value) { number(std::hash<std::string_view>()(value)); };
+    text(pod.metadata.ns);
+    for (const auto& [key, value] : pod.metadata.labels) text(value);
+    for (const api::Container& container : pod.spec.containers) {
+      text(container.image);
+      for (const auto& [name, quantity] : container.resources.requests) {
+        number(quantity.Fingerprint());
+      }
+    }
+    return out;
+  }
+
+  std::mutex mutex_;
+  std::unordered_multimap<std::uint64_t, std::weak_ptr<const PodPlan>> plans_;  // look-ups only
+  std::size_t sweep_at_ = 64;
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_CLUSTER_POD_PLANS_H_

@@ -1,0 +1,3 @@
+#include "schedfw/framework/framework.h"
+
+#include "schedfw/framework/framework_inl.h"

@@ -1,0 +1,3 @@
+#include "schedfw/plugins/registry.h"
+
+#include "schedfw/plugins/registry_inl.h"

@@ -1,0 +1,3 @@
+#include "schedfw/scheduler/scheduler.h"
+
+#include "schedfw/scheduler/scheduler_inl.h"
