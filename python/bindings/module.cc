@@ -22,6 +22,7 @@
 #include "schedfw/api/normalize.h"
 #include "schedfw/api/read.h"
 #include "schedfw/cluster/cluster.h"
+#include "schedfw/base/simd.h"
 #include "schedfw/plugins/registry.h"
 #include "schedfw/scheduler/report.h"
 #include "schedfw/scheduler/scheduler.h"
@@ -328,6 +329,7 @@ struct PyPlacement {
   std::chrono::nanoseconds took{0};
   Row evaluated = 0;
   Row feasible = 0;
+  bool incremental = false;
 };
 
 struct PyPreemption {
@@ -356,7 +358,8 @@ class PyScheduler {
  public:
   PyScheduler(const std::optional<std::string>& config, const std::string& config_name,
               const py::list& plugins, int threads, std::uint32_t grain_rows,
-              bool parallel_normalize, bool sample, bool seeded, std::uint64_t seed) {
+              bool parallel_normalize, bool sample, bool seeded, std::uint64_t seed,
+              bool verify_incremental) {
     has_python_plugins_ = !plugins.empty();
     Registry registry = InTreeRegistry();
     for (const auto& plugin : plugins) {
@@ -373,6 +376,7 @@ class PyScheduler {
     options.nodes_to_score = sample ? NodesToScore::kConfigured : NodesToScore::kAll;
     options.tie_break = seeded ? TieBreak::kSeeded : TieBreak::kFirst;
     options.seed = seed;
+    options.verify_incremental = verify_incremental;
     AllowThreads(threads);
     scheduler_ = Unwrap(Scheduler::Create(parsed, registry, options));
   }
@@ -453,6 +457,7 @@ class PyScheduler {
       out.status = std::move(result.status);
       out.evaluated = result.evaluated;
       out.feasible = result.feasible;
+      out.incremental = result.incremental;
     }
     RaiseOnFault(out.status);
     return out;
@@ -582,6 +587,7 @@ class PyScheduler {
       out.status = std::move(result.status);
       out.evaluated = result.evaluated;
       out.feasible = result.feasible;
+      out.incremental = result.incremental;
     }
     out.took = std::chrono::steady_clock::now() - start;
     return out;
@@ -1177,6 +1183,8 @@ void BindResults(py::module_& m) {
       .def_readonly("status", &PyPlacement::status, "Success, or why there is no node.")
       .def_readonly("evaluated", &PyPlacement::evaluated, "How many nodes the filters judged.")
       .def_readonly("feasible", &PyPlacement::feasible, "How many of them passed.")
+      .def_readonly("incremental", &PyPlacement::incremental,
+                    "True when answers of earlier cycles of the same kind of pod were used.")
       .def("__repr__", [](const PyPlacement& p) {
         return "<Placement " + p.pod +
                (p.node.empty() ? ": " + p.status.message() : " → " + p.node) + ">";
@@ -1224,7 +1232,7 @@ PYBIND11_MODULE(_core, m) {
   BindResults(m);
   py::class_<PyScheduler>(m, "Scheduler")
       .def(py::init<const std::optional<std::string>&, const std::string&, const py::list&, int,
-                    std::uint32_t, bool, bool, bool, std::uint64_t>())
+                    std::uint32_t, bool, bool, bool, std::uint64_t, bool>())
       .def_property_readonly("profiles", &PyScheduler::profiles)
       .def("plugins", &PyScheduler::Plugins)
       .def("config_json", &PyScheduler::ConfigJson)
@@ -1246,6 +1254,25 @@ PYBIND11_MODULE(_core, m) {
     if (!text) Raise(text.error());
     return py::bytes(*text);
   });
+  m.def(
+      "simd_level", [] { return std::string(SimdLevelName(CurrentSimdLevel())); },
+      "The instruction set that loops over nodes use: \"avx512\", \"avx2\", \"x86-64-v2\" or "
+      "\"none\"; at first the best one of the machine.");
+  m.def(
+      "set_simd_level",
+      [](const std::string& name) {
+        const auto level = FindSimdLevel(name);
+        if (level && SetSimdLevel(*level)) return;
+        std::string allowed;
+        for (const auto& [known, of] : kSimdLevelNames) {
+          if (of <= MaxSimdLevel()) allowed += (allowed.empty() ? "" : ", ") + std::string(known);
+        }
+        Raise(exceptions().error, "simd level \"" + name + "\" is not " +
+                                      (level ? "there on this machine" : "known") +
+                                      " (allowed: " + allowed + ")");
+      },
+      py::arg("level"), py::pos_only(),
+      "Use another instruction set, in the whole process. Results don't depend on it.");
   m.def("describe_plugins", [] { return DescribePlugins(InTreeRegistry()); });
   m.def("describe_plugin", [](const py::object& plugin) {
     Registry registry;

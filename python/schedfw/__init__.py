@@ -26,6 +26,8 @@ from schedfw._core import (
     Scores,
     Status,
     __version__,
+    set_simd_level,
+    simd_level,
 )
 from schedfw.cluster import Cluster
 from schedfw.heatmap import LatencyHeatmap
@@ -57,6 +59,8 @@ __all__ = [
     "Status",
     "__version__",
     "describe_plugins",
+    "set_simd_level",
+    "simd_level",
 ]
 
 # They are public here, and tracebacks say so.

@@ -75,6 +75,9 @@ class Scheduler:
         "first" takes the first node by name among the best, "seeded" draws one evenly.
     seed
         For "seeded": every Scheduler that is made with it draws the same.
+    verify_incremental
+        Run the whole pipeline too whenever answers of earlier cycles were used, and raise Error if
+        they differ: for tests, much slower.
 
     Raises
     ------
@@ -99,6 +102,7 @@ class Scheduler:
         nodes_to_score: Literal["all", "configured"] = "all",
         tie_break: Literal["first", "seeded"] = "first",
         seed: int = 0,
+        verify_incremental: bool = False,
     ) -> None:
         if normalize not in ("parallel", "synchronous"):
             raise _core.ConfigError(
@@ -126,6 +130,7 @@ class Scheduler:
             nodes_to_score == "configured",
             tie_break == "seeded",
             _integer("seed", seed, 0, _MAX_64),
+            bool(verify_incremental),
         )
         self._extenders: list[dict[str, Any]] = [
             extender or {} for extender in (config or {}).get("extenders") or ()

@@ -451,18 +451,19 @@ class Description {
     Add(pod.pod->metadata.uid);
     Add(pod.pod->spec.scheduler_name);
     Add(pod.pod->spec.preemption_policy.value_or("absent"));
-    Number(pod.label_set);
-    Number(pod.priority);
-    Number(pod.terminating);
-    Amounts(pod.requests);
-    Number(pod.non_zero_cpu);
-    Number(pod.non_zero_memory);
-    for (const HostPort& port : pod.host_ports) {
+    Number(pod.label_set());
+    Number(pod.priority());
+    Number(pod.terminating());
+    Amounts(pod.plan->total_requests);
+    Amounts(pod.plan->taken);
+    Number(pod.plan->non_zero_cpu);
+    Number(pod.plan->non_zero_memory);
+    for (const HostPort& port : pod.plan->host_ports) {
       Id(port.protocol);
       Id(port.ip);
       Number(port.port);
     }
-    if (pod.plan == nullptr) return out_;
+    if (!pod.plan->for_cycle) return out_;
     Amounts(pod.plan->requests);
     Amounts(pod.plan->scored_requests);
     Requirements(pod.plan->required_node_affinity.node_selector);

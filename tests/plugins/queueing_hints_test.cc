@@ -5,7 +5,13 @@
 #include <string>
 
 #include "schedfw/api/read.h"
-#include "schedfw/plugins/registry.h"
+#include "schedfw/plugins/inter_pod_affinity.h"
+#include "schedfw/plugins/node_affinity.h"
+#include "schedfw/plugins/node_ports.h"
+#include "schedfw/plugins/node_resources_fit.h"
+#include "schedfw/plugins/node_unschedulable.h"
+#include "schedfw/plugins/pod_topology_spread.h"
+#include "schedfw/plugins/taint_toleration.h"
 #include "support/cluster.h"
 
 namespace schedfw {

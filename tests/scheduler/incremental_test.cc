@@ -213,7 +213,10 @@ TEST(PodPlans, EveryFieldThatIsReadTellsPlansApart) {
       {"overhead", [](api::Pod& p) { p.spec.overhead["cpu"] = *Quantity::Parse("1"); }},
       {"resources", [](api::Pod& p) { p.spec.resources.emplace(); }},
       {"gates", [](api::Pod& p) { p.spec.scheduling_gates.push_back({"g"}); }},
-      {"volumes", [](api::Pod& p) { p.spec.volumes.emplace_back(); }},
+      {"claim",
+       [](api::Pod& p) { p.spec.volumes.emplace_back().persistent_volume_claim = "data"; }},
+      {"ephemeral volume", [](api::Pod& p) { p.spec.volumes.emplace_back().ephemeral = true; }},
+      {"image volume", [](api::Pod& p) { p.spec.volumes.emplace_back().image = true; }},
       {"claims", [](api::Pod& p) { p.spec.resource_claims.push_back({"c"}); }},
       {"containerStatuses", [](api::Pod& p) { p.status.container_statuses.emplace_back(); }},
       {"allocatedResources", [](api::Pod& p) { p.status.allocated_resources.emplace(); }},
@@ -242,6 +245,8 @@ TEST(PodPlans, EveryFieldThatIsReadTellsPlansApart) {
       {"creation", [](api::Pod& p) { p.metadata.creation_timestamp_ns = 5; }},
       {"nomination", [](api::Pod& p) { p.status.nominated_node_name = "n"; }},
       {"start", [](api::Pod& p) { p.status.start_time_ns = 5; }},
+      {"volume of a token",
+       [](api::Pod& p) { p.spec.volumes.emplace_back().name = "kube-api-access-x7k2p"; }},
       {"written otherwise", [](api::Pod& p) {
          p.spec.containers[0].resources.requests["cpu"] = *Quantity::Parse("0.1");
        }}};

@@ -21,6 +21,7 @@
 
 #include "schedfw/api/normalize.h"
 #include "schedfw/api/read.h"
+#include "schedfw/base/simd.h"
 #include "schedfw/plugins/registry.h"
 #include "schedfw/scheduler/scheduler.h"
 
@@ -35,7 +36,8 @@ Schedules the waiting pods of a cluster one after another and prints how long th
   --in FILE      the cluster: Kubernetes objects as JSON or YAML
   --config FILE  KubeSchedulerConfiguration (default: upstream's)
   --threads N    threads of a cycle, 0 to 1024; 0: as many as there are cores (default: 1)
-  --simd LEVEL   instructions to use; only "auto" so far (default: auto)
+  --simd LEVEL   instructions to use: none, x86-64-v2, avx2, avx512 or auto, the best that the
+                 machine has (default: auto)
   --tensor       keep all scores of all plugins and nodes of each cycle
   --repeat N     N runs, each on a cluster made anew; times are those of all pods (default: 1)
   --verify       afterwards, untimed: check each placement against a cycle that keeps every step
@@ -94,25 +96,28 @@ Result<Options> ReadOptions(const std::vector<std::string>& arguments) {
     if (!done) return done.error();
   }
   if (out.in.empty()) return ArgumentError("--in FILE is missing (-h explains the options)");
-  if (out.simd != "auto") {
-    return ArgumentError("--simd: \"" + out.simd +
-                         "\" is not allowed: a level can't be forced yet (allowed: auto)");
+  if (out.simd == "auto") return out;
+  const auto level = FindSimdLevel(out.simd);
+  if (level && SetSimdLevel(*level)) return out;
+  std::string allowed = "auto";
+  for (const auto& [name, known] : kSimdLevelNames) {
+    if (known <= MaxSimdLevel()) allowed += ", " + std::string(name);
   }
-  return out;
+  return ArgumentError("--simd: \"" + out.simd + "\" is not " +
+                       (level ? "there on this machine" : "known") + " (allowed: " + allowed + ")");
 }
 
 // A pod that waits, as the queue holds it: normalised, as the API server would store it.
-using WaitingPod = std::shared_ptr<api::Pod>;
+using WaitingPod = std::shared_ptr<const api::Pod>;
 
 // The pods that wait: by priority, then in the order of the file (PrioritySort).
 class Queue {
  public:
-  explicit Queue(const std::vector<api::Pod>& pods) {
+  explicit Queue(const std::vector<WaitingPod>& pods) {
     std::vector<Entry> entries;
     entries.reserve(pods.size());
-    for (const api::Pod& pod : pods) {
-      entries.push_back(
-          {std::make_shared<api::Pod>(pod), pod.spec.priority.value_or(0), entries.size()});
+    for (const WaitingPod& pod : pods) {
+      entries.push_back({pod, pod->spec.priority.value_or(0), entries.size()});
     }
     heap_ = Heap(Behind(), std::move(entries));
   }
@@ -139,13 +144,6 @@ class Queue {
   Heap heap_;
 };
 
-// A pod that has been popped becomes one that the cluster knows and that can be scheduled.
-Result<PodPtr> AddToCluster(Cluster& cluster, const WaitingPod& pod) {
-  const std::string ns = pod->metadata.ns, name = pod->metadata.name;
-  if (auto done = cluster.AddPod(std::move(*pod)); !done) return done.error();
-  return cluster.view().FindPod(ns, name);
-}
-
 // Finds a node with all scores of the cycle kept, and puts the pod there.
 Status PlaceByTensor(Scheduler& scheduler, Cluster& cluster, const PodPtr& pod) {
   const Explanation explanation = scheduler.Explain(cluster.view(), pod);
@@ -160,7 +158,7 @@ Status PlaceByTensor(Scheduler& scheduler, Cluster& cluster, const PodPtr& pod) 
 // The cluster as it is before scheduling, and the pods that wait for it.
 struct Work {
   api::ObjectList objects;
-  std::vector<api::Pod> waiting;
+  std::vector<WaitingPod> waiting;
 };
 
 Result<Work> ReadWork(const std::string& file) {
@@ -168,10 +166,10 @@ Result<Work> ReadWork(const std::string& file) {
   if (!objects) return objects.error();
   if (auto done = api::Normalize(*objects); !done) return done.error().In(file);
   Work out{*std::move(objects), {}};
-  const auto waits = [](const api::Pod& pod) { return pod.spec.node_name.empty(); };
-  std::copy_if(out.objects.pods.begin(), out.objects.pods.end(), std::back_inserter(out.waiting),
-               waits);
-  std::erase_if(out.objects.pods, waits);
+  for (const api::Pod& pod : out.objects.pods) {
+    if (pod.spec.node_name.empty()) out.waiting.push_back(std::make_shared<const api::Pod>(pod));
+  }
+  std::erase_if(out.objects.pods, [](const api::Pod& pod) { return pod.spec.node_name.empty(); });
   if (out.waiting.empty()) return ParseError(file + ": no pod waits for a node");
   return out;
 }
@@ -193,7 +191,7 @@ Result<void> Run(const Work& work, Scheduler& scheduler, Cluster& cluster, bool 
   const Clock::time_point start = Clock::now();
   while (!queue.empty()) {
     const Clock::time_point begin = Clock::now();
-    const auto pod = AddToCluster(cluster, queue.Pop());
+    const auto pod = cluster.AddNormalizedPod(queue.Pop());
     if (!pod) return pod.error();
     Status status = tensor ? PlaceByTensor(scheduler, cluster, *pod)
                            : scheduler.ScheduleOne(cluster, **pod).status;
@@ -220,14 +218,13 @@ Result<void> Verify(const Work& work, const SchedulerConfig& config, const Regis
   auto cluster = Cluster::FromObjects(work.objects);
   if (!cluster) return cluster.error();
   for (Queue queue(work.waiting); !queue.empty();) {
-    const WaitingPod waiting = queue.Pop();
-    const api::Pod pod = *waiting;
-    const auto added = AddToCluster(*cluster, waiting);
+    const WaitingPod pod = queue.Pop();
+    const auto added = cluster->AddNormalizedPod(pod);
     if (!added) return added.error();
     (void)PlaceByTensor(**scheduler, *cluster, *added);
-    const std::string node = NodeOf(*cluster, pod), got = NodeOf(placed, pod);
+    const std::string node = NodeOf(*cluster, *pod), got = NodeOf(placed, *pod);
     if (node == got) continue;
-    return PluginError("--verify: " + pod.FullName() + " is on " + got + ", but belongs on " +
+    return PluginError("--verify: " + pod->FullName() + " is on " + got + ", but belongs on " +
                        node);
   }
   return {};
@@ -253,7 +250,7 @@ Value ToValue(const Options& options, const Work& work, Timing timing) {
   out.Set("bound", integer(timing.bound));
   out.Set("nodes", integer(work.objects.nodes.size()));
   out.Set("threads", options.threads);
-  out.Set("simd", options.simd);
+  out.Set("simd", std::string(SimdLevelName(CurrentSimdLevel())));
   out.Set("tensor", options.tensor);
   out.Set("repeat", options.repeat);
   out.Set("compiler", Compiler());

@@ -6,8 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -70,7 +73,7 @@ class Dictionary {
   StringId Intern(std::string_view text) {
     {
       std::shared_lock lock(mutex_);
-      if (const StringId* id = strings_.Find(text)) return *id;
+      if (const auto id = strings_.Find(text)) return *id;
     }
     std::unique_lock lock(mutex_);
     return strings_.Intern(text);
@@ -152,23 +155,80 @@ class Dictionary {
   }
 
  private:
+  // The texts lie one after another in blocks that never move, and a table of hashes finds them: a
+  // string costs its characters and some 30 bytes.
   class Strings {
    public:
-    const StringId* Find(std::string_view text) const {
-      const auto it = ids_.find(text);
-      return it == ids_.end() ? nullptr : &it->second;
+    std::optional<StringId> Find(std::string_view text) const {
+      if (slots_.empty()) return std::nullopt;
+      const Slot& slot = slots_[Locate(text, Hash(text))];
+      if (slot.id_plus_one == 0) return std::nullopt;
+      return slot.id_plus_one - 1;
     }
     StringId Intern(std::string_view text) {
-      if (const StringId* id = Find(text)) return *id;
-      const auto id = static_cast<StringId>(texts_.size());
-      ids_.emplace(texts_.emplace_back(text), id);
-      return id;
+      if (2 * (texts_.size() + 1) > slots_.size()) Grow();
+      const std::uint32_t hash = Hash(text);
+      Slot& slot = slots_[Locate(text, hash)];
+      if (slot.id_plus_one == 0) {
+        texts_.push_back(Store(text));
+        slot = {hash, static_cast<std::uint32_t>(texts_.size())};
+      }
+      return slot.id_plus_one - 1;
     }
     std::string_view Text(StringId id) const { return texts_[id]; }
 
    private:
-    std::deque<std::string> texts_;  // a deque never moves its elements
-    std::unordered_map<std::string_view, StringId> ids_;
+    static constexpr std::size_t kBlock = std::size_t{1} << 16;
+
+    struct Slot {
+      std::uint32_t hash = 0;
+      std::uint32_t id_plus_one = 0;  // 0: free
+    };
+
+    static std::uint32_t Hash(std::string_view text) {
+      const std::uint64_t hash = std::hash<std::string_view>()(text);
+      return static_cast<std::uint32_t>(hash ^ hash >> 32);
+    }
+    // The slot that holds the text, or the free one where it belongs.
+    std::size_t Locate(std::string_view text, std::uint32_t hash) const {
+      const std::size_t mask = slots_.size() - 1;  // a power of two
+      for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+        const Slot& slot = slots_[at];
+        if (slot.id_plus_one == 0 || (slot.hash == hash && texts_[slot.id_plus_one - 1] == text)) {
+          return at;
+        }
+      }
+    }
+    void Grow() {
+      std::vector<Slot> old(std::max<std::size_t>(256, 2 * slots_.size()));
+      std::swap(old, slots_);
+      const std::size_t mask = slots_.size() - 1;
+      for (const Slot& slot : old) {
+        if (slot.id_plus_one == 0) continue;
+        std::size_t at = slot.hash & mask;
+        while (slots_[at].id_plus_one != 0) at = (at + 1) & mask;
+        slots_[at] = slot;
+      }
+    }
+    std::string_view Store(std::string_view text) {
+      if (text.size() > left_) {
+        const std::size_t size = std::max(kBlock, text.size());
+        blocks_.push_back(std::make_unique<char[]>(size));
+        free_ = blocks_.back().get();
+        left_ = size;
+      }
+      std::copy(text.begin(), text.end(), free_);
+      const std::string_view out(free_, text.size());
+      free_ += text.size();
+      left_ -= text.size();
+      return out;
+    }
+
+    std::vector<std::unique_ptr<char[]>> blocks_;
+    char* free_ = nullptr;
+    std::size_t left_ = 0;
+    std::vector<std::string_view> texts_;  // by id
+    std::vector<Slot> slots_;
   };
   struct LabelsHash {
     std::size_t operator()(const Labels& labels) const {

@@ -16,6 +16,29 @@
 
 namespace schedfw {
 
+namespace internal {
+
+// A volume that scheduling reads: the many others, such as those with a pod's token, have names of
+// their own in each pod.
+inline bool IsRead(const api::Volume& volume) {
+  return volume.image || volume.ephemeral || !volume.persistent_volume_claim.empty();
+}
+
+// Whether the volumes that are read are the same.
+inline bool SameVolumes(const std::vector<api::Volume>& a, const std::vector<api::Volume>& b) {
+  const auto next = [](const std::vector<api::Volume>& list, std::size_t from) {
+    while (from < list.size() && !IsRead(list[from])) ++from;
+    return from;
+  };
+  std::size_t i = next(a, 0), j = next(b, 0);
+  for (; i < a.size() && j < b.size(); i = next(a, i + 1), j = next(b, j + 1)) {
+    if (!(a[i] == b[j])) return false;
+  }
+  return i == a.size() && j == b.size();
+}
+
+}  // namespace internal
+
 /// Whether two pods have one plan: all fields that a plan or an in-tree plugin reads are equal.
 /// Name, uid, annotations, times, the node and the nomination are not among them.
 inline bool SamePlan(const api::Pod& a, const api::Pod& b) {
@@ -36,7 +59,7 @@ inline bool SamePlan(const api::Pod& a, const api::Pod& b) {
          x.topology_spread_constraints == y.topology_spread_constraints &&
          x.init_containers == y.init_containers && x.overhead == y.overhead &&
          x.resources == y.resources && x.host_network == y.host_network &&
-         x.scheduling_gates == y.scheduling_gates && x.volumes == y.volumes &&
+         x.scheduling_gates == y.scheduling_gates && internal::SameVolumes(x.volumes, y.volumes) &&
          x.resource_claims == y.resource_claims && s.container_statuses == t.container_statuses &&
          s.init_container_statuses == t.init_container_statuses &&
          s.allocated_resources == t.allocated_resources && s.has_resources == t.has_resources &&
@@ -71,7 +94,9 @@ class PodPlans {
   std::shared_ptr<const PodPlan> Find(std::uint64_t hash, const api::Pod& pod, bool for_cycle) {
     std::lock_guard lock(mutex_);
     const auto [begin, end] = plans_.equal_range(hash);
-    for (auto it = begin; it != end; ++it) {
+    // Kinds that only differ in what isn't hashed are compared one by one: not too many of them.
+    int left = kMostCompared;
+    for (auto it = begin; it != end && left > 0; ++it, --left) {
       std::shared_ptr<const PodPlan> plan = it->second.lock();
       if (plan && plan->for_cycle == for_cycle && SamePlan(*plan->pattern, pod)) return plan;
     }
@@ -96,6 +121,9 @@ class PodPlans {
     const auto text = [&](std::string_view value) { number(std::hash<std::string_view>()(value)); };
     text(pod.metadata.ns);
     for (const auto& [key, value] : pod.metadata.labels) text(value);
+    for (const api::Volume& volume : pod.spec.volumes) {
+      if (internal::IsRead(volume)) text(volume.persistent_volume_claim);
+    }
     for (const api::Container& container : pod.spec.containers) {
       text(container.image);
       for (const auto& [name, quantity] : container.resources.requests) {
@@ -104,6 +132,8 @@ class PodPlans {
     }
     return out;
   }
+
+  static constexpr int kMostCompared = 16;
 
   std::mutex mutex_;
   std::unordered_multimap<std::uint64_t, std::weak_ptr<const PodPlan>> plans_;  // look-ups only

@@ -79,12 +79,14 @@ class Executor {
     return options_.threads == 1 || count < 2 * std::size_t{options_.grain_rows};
   }
 
+  // In the caller's arena a thread that waits for its blocks takes no work of the caller's: that
+  // could be another cycle, on top of this one.
   template <typename F>
   void InArena(F&& fn) const {
     if (arena_) {
       arena_->execute(fn);
     } else {
-      fn();
+      tbb::this_task_arena::isolate(fn);
     }
   }
 
