@@ -25,12 +25,16 @@ struct Taint {
 struct ContainerImage {
   std::vector<std::string> names;
   std::int64_t size_bytes = 0;
+
+  friend bool operator==(const ContainerImage&, const ContainerImage&) = default;
 };
 
 struct Condition {
   std::string type;
   std::string status;
   std::string reason;
+
+  friend bool operator==(const Condition&, const Condition&) = default;
 };
 
 struct NodeSpec {

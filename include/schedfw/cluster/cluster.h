@@ -53,24 +53,21 @@ class Cluster {
       if (auto done = out.AddNode(std::move(*node)); !done) return done.error();
     }
     std::vector<api::Pod*> bound;
-    const auto add = [&](api::Pod& pod) -> Result<void> {
-      auto done = out.AddNormalizedPod(std::make_shared<const api::Pod>(std::move(pod)));
-      if (!done) return done.error();
-      return {};
-    };
     for (api::Pod& pod : objects.pods) {
+      if (pod.IsTerminal()) continue;
       if (!pod.spec.node_name.empty()) {
         bound.push_back(&pod);
-      } else if (auto done = add(pod); !done) {
-        return done.error();
+        continue;
       }
+      auto done = out.AddCompiled(std::make_shared<const api::Pod>(std::move(pod)));
+      if (!done) return done.error();
     }
     std::stable_sort(bound.begin(), bound.end(), [](const api::Pod* a, const api::Pod* b) {
       return std::tie(a->metadata.ns, a->metadata.name) <
              std::tie(b->metadata.ns, b->metadata.name);
     });
-    for (api::Pod* pod : bound) {
-      if (auto done = add(*pod); !done) return done.error();
+    for (const api::Pod* pod : bound) {
+      if (auto done = out.AddBound(*pod); !done) return done.error();
     }
     return out;
   }
@@ -88,10 +85,10 @@ class Cluster {
       return ArgumentError("Node " + node.metadata.name + " exists already");
     }
     api::SetDefaults(node);
-    auto row = Compile(std::make_shared<const api::Node>(std::move(node)));
+    auto row = Compile(node);
     if (!row) return row.error();
     if (auto done = CheckOrphans(row->record->name); !done) return done;
-    InsertRow(*row);
+    InsertRow(*row, node);
     AdoptOrphans();
     return {};
   }
@@ -101,11 +98,11 @@ class Cluster {
     const auto found = state_.Find(node.metadata.name);
     if (!found) return NoSuchNode(node.metadata.name);
     api::SetDefaults(node);
-    auto row = Compile(std::make_shared<const api::Node>(std::move(node)));
+    auto row = Compile(node);
     if (!row) return row.error();
     const NodeRecord& old = *state_.nodes_[*found];
-    ChangeImages(old, -1);
-    ChangeImages(*row->record, 1);
+    LeaveImages(old);
+    BringImages(node);
     if (old.zone == row->record->zone) {
       row->record->arrival = old.arrival;
     } else {  // as if it had left and come back
@@ -146,7 +143,9 @@ class Cluster {
     api::SetDefaults(pod);
     if (pod.IsTerminal()) return {};
     if (auto done = api::SetPriority(pod, state_.objects_->priority_classes); !done) return done;
-    auto added = AddCompiled(std::make_shared<const api::Pod>(std::move(pod)));
+    auto added = pod.spec.node_name.empty()
+                     ? AddCompiled(std::make_shared<const api::Pod>(std::move(pod)))
+                     : AddBound(pod);
     if (!added) return added.error();
     return {};
   }
@@ -154,7 +153,7 @@ class Cluster {
   /// copied. Returns it as the cluster holds it; null: it has finished.
   Result<PodPtr> AddNormalizedPod(std::shared_ptr<const api::Pod> pod) {
     if (pod->IsTerminal()) return PodPtr();
-    return AddCompiled(std::move(pod));
+    return pod->spec.node_name.empty() ? AddCompiled(std::move(pod)) : AddBound(*pod);
   }
 
   /// Replaces a pod; one that has finished is deleted. Error: there is no such pod, or the new one
@@ -162,13 +161,15 @@ class Cluster {
   Result<void> UpdatePod(api::Pod pod) {
     api::SetDefaults(pod);
     const std::string ns = pod.metadata.ns, name = pod.metadata.name;
+    const std::string node_name = pod.spec.node_name;
     const Placement* found = state_.FindPlacement(ns, name);
     if (found == nullptr) return NoSuchPod(ns, name);
     if (pod.IsTerminal()) return DeletePod(ns, name);
     if (auto done = api::SetPriority(pod, state_.objects_->priority_classes); !done) return done;
     const bool bound = !pod.spec.node_name.empty();
-    auto compiled = state_.plans_->Compile(std::make_shared<const api::Pod>(std::move(pod)), !bound,
-                                           dictionary());
+    auto compiled = bound ? state_.plans_->CompileBound(pod, dictionary())
+                          : state_.plans_->Compile(std::make_shared<const api::Pod>(std::move(pod)),
+                                                   dictionary());
     if (!compiled) return compiled.error();
     const Placement old = *found;
     if (!bound && old.where == Where::kPending) {  // it keeps its place among those that wait
@@ -181,7 +182,7 @@ class Cluster {
     }
     Cluster before = Fork();
     Erase(old);
-    if (auto done = Insert(*std::move(compiled)); !done) {
+    if (auto done = Insert(*std::move(compiled), bound ? node_name : std::string()); !done) {
       *this = std::move(before);
       return done;
     }
@@ -209,8 +210,7 @@ class Cluster {
     if (old.pod->pod->status.nominated_node_name == node) return {};
     api::Pod object = *old.pod->pod;
     object.status.nominated_node_name = node;
-    auto next = std::make_shared<PodInfo>(*old.pod);
-    next->pod = std::make_shared<const api::Pod>(std::move(object));
+    PodPtr next = WithObject(*old.pod, std::move(object));
     RemoveNomination(*old.pod);
     AddNomination(next);
     state_.pending_.Mutable()[old.index] = next;
@@ -247,7 +247,7 @@ class Cluster {
     const Placement old = *found;
     Erase(old);
     // It names the node if that was deleted in the meantime.
-    return Insert(WithNodeName(old.pod, ""));
+    return Insert(WithNodeName(old.pod, ""), {});
   }
 
   /// Confirms an assumed pod: it is bound. Error: it is not assumed.
@@ -315,6 +315,7 @@ class Cluster {
     std::shared_ptr<NodeRecord> record;
     std::vector<ResourceAmount> allocatable;
     TaintSetId taints = 0;
+    bool unschedulable = false;
   };
 
   static Error NoSuchNode(const std::string& name) {
@@ -329,26 +330,26 @@ class Cluster {
     return state_.objects_.Mutable();
   }
 
-  Result<CompiledRow> Compile(std::shared_ptr<const api::Node> node) {
+  Result<CompiledRow> Compile(const api::Node& node) {
     CompiledRow out;
-    auto record = std::make_shared<NodeRecord>();
-    for (const auto& [name, quantity] : *node->status.allocatable) {
+    auto record = std::make_shared<NodeRecord>(node);
+    for (const auto& [name, quantity] : *node.status.allocatable) {
       const ResourceId resource = dictionary().Resource(name);
       if (!dictionary().IsCounted(resource)) continue;
       const auto value = ColumnValue(resource, quantity);
       if (!value) {
-        return ParseError("Node " + node->metadata.name + ": status.allocatable." + name + ": " +
+        return ParseError("Node " + node.metadata.name + ": status.allocatable." + name + ": " +
                           quantity.ToString() + " is more than 64 bits can hold");
       }
       if (*value < 0) {
-        return ParseError("Node " + node->metadata.name + ": status.allocatable." + name + ": " +
+        return ParseError("Node " + node.metadata.name + ": status.allocatable." + name + ": " +
                           quantity.ToString() + " is negative (allowed: zero or more)");
       }
       out.allocatable.push_back({resource, *value});
     }
-    record->name = dictionary().Intern(node->metadata.name);
-    record->labels = dictionary().InternLabels(node->metadata.labels);
-    for (const api::ContainerImage& image : node->status.images) {
+    record->name = dictionary().Intern(node.metadata.name);
+    record->labels = dictionary().InternLabels(node.metadata.labels);
+    for (const api::ContainerImage& image : node.status.images) {
       for (const std::string& name : image.names) {
         record->images.push_back(dictionary().Intern(name));
       }
@@ -356,14 +357,14 @@ class Cluster {
     std::sort(record->images.begin(), record->images.end());
     record->images.erase(std::unique(record->images.begin(), record->images.end()),
                          record->images.end());
-    out.taints = dictionary().TaintSet(node->spec.taints);
-    record->zone = dictionary().Intern(NodeTree::ZoneKey(*node));
-    record->node = std::move(node);
+    out.taints = dictionary().TaintSet(node.spec.taints);
+    out.unschedulable = node.spec.unschedulable;
+    record->zone = dictionary().Intern(NodeTree::ZoneKey(node));
     out.record = std::move(record);
     return out;
   }
 
-  void InsertRow(const CompiledRow& compiled) {
+  void InsertRow(const CompiledRow& compiled, const api::Node& node) {
     const Row row = state_.size();
     compiled.record->arrival = Advance();
     state_.node_tree_.Add(compiled.record->zone);
@@ -385,7 +386,7 @@ class Cluster {
     if (row % kRowsOfBlock == 0) state_.block_generations_.PushBack(0);
     state_.pods_.PushBack({});
     state_.pod_counts_.AddRow();
-    ChangeImages(*compiled.record, 1);
+    BringImages(node);
     SetRow(row, compiled);
     NewIndex();
     Touch(row);
@@ -399,7 +400,7 @@ class Cluster {
     for (const ResourceAmount& amount : compiled.allocatable) {
       ColumnOf(state_.allocatable_, amount.resource).Set(row, amount.amount);
     }
-    const std::uint8_t unschedulable = compiled.record->node->spec.unschedulable ? 1 : 0;
+    const std::uint8_t unschedulable = compiled.unschedulable ? 1 : 0;
     state_.unschedulable_total_ += unschedulable;
     state_.unschedulable_total_ -= state_.unschedulable_[row];
     state_.unschedulable_.Set(row, unschedulable);
@@ -415,7 +416,7 @@ class Cluster {
 
   void RemoveRow(Row row) {
     const Row last = state_.size() - 1;
-    ChangeImages(*state_.nodes_[row], -1);
+    LeaveImages(*state_.nodes_[row]);
     state_.node_tree_.Remove(state_.nodes_[row]->zone);
     state_.rows_by_name_.Erase(state_.nodes_[row]->name);
     if (row != last) {
@@ -451,18 +452,19 @@ class Cluster {
     if (row != last) Touch(row);
   }
 
-  void ChangeImages(const NodeRecord& record, std::int32_t delta) {
+  void LeaveImages(const NodeRecord& record) {
     if (record.images.empty()) return;
     auto& images = state_.images_.Mutable();
-    if (delta < 0) {
-      for (StringId name : record.images) {
-        if (--images[name].node_count == 0) images.erase(name);
-      }
-      return;
+    for (StringId name : record.images) {
+      if (--images[name].node_count == 0) images.erase(name);
     }
+  }
+  void BringImages(const api::Node& node) {
+    if (node.status.images.empty()) return;
+    auto& images = state_.images_.Mutable();
     // Several entries of one node may carry the same name: the first one's size counts.
     std::set<StringId> counted;
-    for (const api::ContainerImage& image : record.node->status.images) {
+    for (const api::ContainerImage& image : node.status.images) {
       for (const std::string& text : image.names) {
         const StringId name = dictionary().Intern(text);
         if (!counted.insert(name).second) continue;
@@ -536,19 +538,23 @@ class Cluster {
   }
 
   Result<PodPtr> AddCompiled(std::shared_ptr<const api::Pod> pod) {
-    const bool bound = !pod->spec.node_name.empty();
-    auto compiled = state_.plans_->Compile(std::move(pod), !bound, dictionary());
+    return AddNew(state_.plans_->Compile(std::move(pod), dictionary()), {});
+  }
+  Result<PodPtr> AddBound(const api::Pod& pod) {
+    return AddNew(state_.plans_->CompileBound(pod, dictionary()), pod.spec.node_name);
+  }
+  Result<PodPtr> AddNew(Result<PodPtr> compiled, const std::string& node) {
     if (!compiled) return compiled;
     if (state_.placements_.Find((*compiled)->Key()) != nullptr) {
       return ArgumentError("Pod " + (*compiled)->FullName() + " exists already");
     }
-    if (auto done = Insert(*compiled); !done) return done.error();
+    if (auto done = Insert(*compiled, node); !done) return done.error();
     return compiled;
   }
 
-  Result<void> Insert(PodPtr pod) {
+  // `node` is spec.nodeName.
+  Result<void> Insert(PodPtr pod, const std::string& node) {
     Placement placement{pod, Where::kPending, false, 0};
-    const std::string& node = pod->pod->spec.node_name;
     if (node.empty()) {
       std::vector<PodPtr>& pending = state_.pending_.Mutable();
       placement.index = static_cast<std::uint32_t>(pending.size());
@@ -616,7 +622,14 @@ class Cluster {
     if (pod->pod->spec.node_name == node) return pod;
     api::Pod object = *pod->pod;
     object.spec.node_name = node;
-    auto out = std::make_shared<PodInfo>(*pod);
+    return WithObject(*pod, std::move(object));
+  }
+  // The same pod with an object that differs in what its plan doesn't depend on.
+  static PodPtr WithObject(const PodInfo& pod, api::Pod object) {
+    auto out = std::make_shared<PodInfo>();
+    out->plan = pod.plan;
+    out->name = pod.name;
+    out->start_time_ns = pod.start_time_ns;
     out->pod = std::make_shared<const api::Pod>(std::move(object));
     return out;
   }

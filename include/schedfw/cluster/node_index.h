@@ -14,6 +14,7 @@
 #include "schedfw/cluster/cow.h"
 #include "schedfw/cluster/dictionary.h"
 #include "schedfw/cluster/node_tree.h"
+#include "schedfw/cluster/packed_object.h"
 
 namespace schedfw {
 
@@ -38,7 +39,10 @@ struct LabelColumn {
 
 /// A node as it was added, and its labels and images as ids.
 struct NodeRecord {
-  std::shared_ptr<const api::Node> node;
+  explicit NodeRecord(const api::Node& object) : node(object), name_text(object.metadata.name) {}
+
+  NodeObject node;
+  std::string name_text;
   StringId name = 0;
   Labels labels;
   std::vector<StringId> images;  ///< sorted, each once
@@ -86,7 +90,7 @@ class NodeIndex {
       std::vector<std::uint32_t> order(nodes.size());
       std::iota(order.begin(), order.end(), 0u);
       std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return nodes[a]->node->metadata.name < nodes[b]->node->metadata.name;
+        return nodes[a]->name_text < nodes[b]->name_text;
       });
       name_rank_.resize(nodes.size());
       for (std::uint32_t i = 0; i < order.size(); ++i) name_rank_[order[i]] = i;

@@ -12,6 +12,7 @@
 #include "schedfw/base/result.h"
 #include "schedfw/cluster/affinity.h"
 #include "schedfw/cluster/dictionary.h"
+#include "schedfw/cluster/packed_object.h"
 #include "schedfw/cluster/pod_requests.h"
 #include "schedfw/cluster/selector.h"
 
@@ -113,11 +114,12 @@ struct PodPlan {
 
 /// A pod and its plan. Immutable; shared by forks and snapshots.
 struct PodInfo {
-  std::shared_ptr<const api::Pod> pod;
   std::shared_ptr<const PodPlan> plan;
+  PodObject pod;
   StringId name = 0;
+  std::optional<std::int64_t> start_time_ns;  ///< status.startTime
 
-  std::string FullName() const { return pod->FullName(); }
+  std::string FullName() const { return pod.FullName(); }
   std::uint64_t Key() const { return std::uint64_t{plan->ns} << 32 | name; }
   StringId ns() const { return plan->ns; }
   LabelSetId label_set() const { return plan->label_set; }
@@ -508,6 +510,7 @@ inline Result<PodPtr> CompilePod(std::shared_ptr<const api::Pod> pod, bool for_c
   auto out = std::make_shared<PodInfo>();
   out->name = dictionary.Intern(pod->metadata.name);
   out->plan = std::make_shared<const PodPlan>(*std::move(plan));
+  out->start_time_ns = pod->status.start_time_ns;
   out->pod = std::move(pod);
   return PodPtr(std::move(out));
 }

@@ -72,22 +72,31 @@ inline bool SamePlan(const api::Pod& a, const api::Pod& b) {
 /// thread. No result depends on which pods share a plan.
 class PodPlans {
  public:
-  /// The pod with its plan. O(size of the pod); a kind that is known is compared, not compiled.
-  /// Errors: see CompilePod.
-  Result<PodPtr> Compile(std::shared_ptr<const api::Pod> pod, bool for_cycle,
-                         Dictionary& dictionary) {
+  /// A pod that is to be scheduled, with its plan. O(size of the pod); a kind that is known is
+  /// compared, not compiled. Errors: see CompilePod.
+  Result<PodPtr> Compile(std::shared_ptr<const api::Pod> pod, Dictionary& dictionary) {
     auto out = std::make_shared<PodInfo>();
-    out->name = dictionary.Intern(pod->metadata.name);
-    const std::uint64_t hash = Hash(*pod) * 2 + (for_cycle ? 1 : 0);
-    out->plan = Find(hash, *pod, for_cycle);
+    const std::uint64_t hash = Hash(*pod) * 2 + 1;
+    out->plan = Find(hash, *pod, /*for_cycle=*/true);
     if (!out->plan) {
-      auto plan = CompilePlan(pod, for_cycle, dictionary);
-      if (!plan) return plan.error().In("Pod " + pod->FullName());
-      out->plan = std::make_shared<const PodPlan>(*std::move(plan));
-      Add(hash, out->plan);
+      if (auto done = Add(hash, pod, /*for_cycle=*/true, dictionary, out->plan); !done) {
+        return done.error();
+      }
     }
+    SetOwn(*pod, dictionary, *out);
     out->pod = std::move(pod);
     return PodPtr(std::move(out));
+  }
+  /// The same for a pod that has a node: of its object only what its plan doesn't tell is kept.
+  Result<PodPtr> CompileBound(const api::Pod& pod, Dictionary& dictionary) {
+    const std::uint64_t hash = Hash(pod) * 2;
+    std::shared_ptr<const PodPlan> plan = Find(hash, pod, /*for_cycle=*/false);
+    if (!plan) {
+      auto done =
+          Add(hash, std::make_shared<const api::Pod>(pod), /*for_cycle=*/false, dictionary, plan);
+      if (!done) return done.error();
+    }
+    return Pack(pod, std::move(plan), dictionary);
   }
 
  private:
@@ -102,13 +111,31 @@ class PodPlans {
     }
     return nullptr;
   }
-  void Add(std::uint64_t hash, const std::shared_ptr<const PodPlan>& plan) {
+  Result<void> Add(std::uint64_t hash, std::shared_ptr<const api::Pod> pattern, bool for_cycle,
+                   Dictionary& dictionary, std::shared_ptr<const PodPlan>& plan) {
+    auto made = CompilePlan(pattern, for_cycle, dictionary);
+    if (!made) return made.error().In("Pod " + pattern->FullName());
+    plan = std::make_shared<const PodPlan>(*std::move(made));
     std::lock_guard lock(mutex_);
     if (plans_.size() >= sweep_at_) {
       std::erase_if(plans_, [](const auto& entry) { return entry.second.expired(); });
       sweep_at_ = std::max<std::size_t>(64, 2 * plans_.size());
     }
     plans_.emplace(hash, plan);
+    return {};
+  }
+
+  static void SetOwn(const api::Pod& pod, Dictionary& dictionary, PodInfo& out) {
+    out.name = dictionary.Intern(pod.metadata.name);
+    out.start_time_ns = pod.status.start_time_ns;
+  }
+  static PodPtr Pack(const api::Pod& pod, std::shared_ptr<const PodPlan> plan,
+                     Dictionary& dictionary) {
+    auto out = std::make_shared<PodInfo>();
+    out->pod.Pack(pod, *plan->pattern);
+    out->plan = std::move(plan);
+    SetOwn(pod, dictionary, *out);
+    return out;
   }
 
   // Only of what tells kinds of pods apart as a rule: what has the same hash is compared.

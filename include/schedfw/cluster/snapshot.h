@@ -62,8 +62,9 @@ class Snapshot {
   /// The number of nodes.
   Row size() const { return static_cast<Row>(nodes_.size()); }
   RowRange rows() const { return {0, size()}; }
+  /// A node's object; kept packed until it is first asked for. O(size of the node) then.
   const api::Node& node(Row row) const { return *nodes_[row]->node; }
-  const std::string& name(Row row) const { return node(row).metadata.name; }
+  const std::string& name(Row row) const { return nodes_[row]->name_text; }
   const NodeRecord& record(Row row) const { return *nodes_[row]; }
   /// The row of a node, or nullopt. O(1).
   std::optional<Row> Find(std::string_view name) const {

@@ -193,6 +193,7 @@ SCHEDFW_INLINE std::span<const Row> Framework::RunFilterPlugins(
   evaluated_.reset();
   for (FilterEntry& entry : filter_) entry.statuses.clear();
   if (names) {
+    std::fill(rejected_by_.begin(), rejected_by_.end(), 0u);  // no block covers the other rows
     evaluated_.emplace();
     for (const std::string& name : *names) {
       if (const auto row = cycle.snapshot.Find(name)) evaluated_->push_back(*row);

@@ -434,7 +434,7 @@ class InterPodAffinity : public PreFilterPlugin,
       return term.Matches(other.ns(), {}, dictionary_.LabelsOf(other.label_set()), dictionary_);
     }
     PodPtr Compiled(const PodInfo& pod) {
-      auto compiled = CompilePod(pod.pod, /*with_plan=*/false, dictionary_);
+      auto compiled = CompilePod(pod.pod.Share(), /*for_cycle=*/false, dictionary_);
       return compiled ? *compiled : nullptr;
     }
 

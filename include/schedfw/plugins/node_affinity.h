@@ -219,7 +219,7 @@ class NodeAffinity : public PreFilterPlugin,
     if (HasAddedRequired() && !RowAffinity(AddedRequired(dictionary), alone.view()).Matches(0)) {
       return false;
     }
-    auto plan = CompilePlan(pod.pod, /*for_cycle=*/true, dictionary);
+    auto plan = CompilePlan(pod.pod.Share(), /*for_cycle=*/true, dictionary);
     return !plan || RowAffinity(plan->required_node_affinity, alone.view()).Matches(0);
   }
 

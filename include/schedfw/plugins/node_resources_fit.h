@@ -454,7 +454,7 @@ class NodeResourcesFit : public BatchFilterPlugin,
     if (pods(node) < 1) return false;
     Dictionary scratch;
     bool increased = old_node == nullptr || pods(node) > pods(*old_node);
-    auto plan = CompilePlan(pod.pod, /*for_cycle=*/true, scratch);
+    auto plan = CompilePlan(pod.pod.Share(), /*for_cycle=*/true, scratch);
     if (!plan) return true;
     for (const ResourceAmount& request : plan->requests) {
       const std::string name(scratch.ResourceName(request.resource));
