@@ -35,40 +35,7 @@ class Cluster {
   /// whatever the single events refuse.
   static Result<Cluster> FromObjects(api::ObjectList objects) {
     Cluster out;
-    ObjectStore& store = out.Store();
-    ObjectStore::Fill(store.namespaces, std::move(objects.namespaces));
-    ObjectStore::Fill(store.services, std::move(objects.services));
-    ObjectStore::Fill(store.replication_controllers, std::move(objects.replication_controllers));
-    ObjectStore::Fill(store.replica_sets, std::move(objects.replica_sets));
-    ObjectStore::Fill(store.stateful_sets, std::move(objects.stateful_sets));
-    ObjectStore::Fill(store.pod_disruption_budgets, std::move(objects.pod_disruption_budgets));
-    ObjectStore::Fill(store.priority_classes, std::move(objects.priority_classes));
-
-    std::vector<api::Node*> nodes;
-    for (api::Node& node : objects.nodes) nodes.push_back(&node);
-    std::stable_sort(nodes.begin(), nodes.end(), [](const api::Node* a, const api::Node* b) {
-      return a->metadata.name < b->metadata.name;
-    });
-    for (api::Node* node : nodes) {
-      if (auto done = out.AddNode(std::move(*node)); !done) return done.error();
-    }
-    std::vector<api::Pod*> bound;
-    for (api::Pod& pod : objects.pods) {
-      if (pod.IsTerminal()) continue;
-      if (!pod.spec.node_name.empty()) {
-        bound.push_back(&pod);
-        continue;
-      }
-      auto done = out.AddCompiled(std::make_shared<const api::Pod>(std::move(pod)));
-      if (!done) return done.error();
-    }
-    std::stable_sort(bound.begin(), bound.end(), [](const api::Pod* a, const api::Pod* b) {
-      return std::tie(a->metadata.ns, a->metadata.name) <
-             std::tie(b->metadata.ns, b->metadata.name);
-    });
-    for (const api::Pod* pod : bound) {
-      if (auto done = out.AddBound(*pod); !done) return done.error();
-    }
+    if (auto done = out.Fill(objects, {}); !done) return done.error();
     return out;
   }
 
@@ -307,6 +274,7 @@ class Cluster {
   void Upsert(api::PriorityClass o) { ObjectStore::Upsert(Store().priority_classes, std::move(o)); }
 
  private:
+  friend class ClusterReader;
   friend class DryRun;
   using Placement = Snapshot::Placement;
   using Where = Snapshot::Where;
@@ -535,6 +503,57 @@ class Cluster {
     state_.pod_count_.Mutable()[row] += sign;
     if (!pod.plan->host_ports.empty()) state_.host_port_pods_.Mutable()[row] += sign;
     Touch(row);
+  }
+
+  // A pod with a node that is compiled already.
+  struct BoundPod {
+    PodPtr pod;
+    std::string node;
+  };
+
+  // Fills an empty cluster with normalised objects, which are moved from, and with more pods.
+  Result<void> Fill(api::ObjectList& objects, std::vector<BoundPod> compiled) {
+    ObjectStore& store = Store();
+    ObjectStore::Fill(store.namespaces, std::move(objects.namespaces));
+    ObjectStore::Fill(store.services, std::move(objects.services));
+    ObjectStore::Fill(store.replication_controllers, std::move(objects.replication_controllers));
+    ObjectStore::Fill(store.replica_sets, std::move(objects.replica_sets));
+    ObjectStore::Fill(store.stateful_sets, std::move(objects.stateful_sets));
+    ObjectStore::Fill(store.pod_disruption_budgets, std::move(objects.pod_disruption_budgets));
+    ObjectStore::Fill(store.priority_classes, std::move(objects.priority_classes));
+
+    std::vector<api::Node*> nodes;
+    for (api::Node& node : objects.nodes) nodes.push_back(&node);
+    std::stable_sort(nodes.begin(), nodes.end(), [](const api::Node* a, const api::Node* b) {
+      return a->metadata.name < b->metadata.name;
+    });
+    for (api::Node* node : nodes) {
+      if (auto done = AddNode(std::move(*node)); !done) return done.error();
+    }
+    for (api::Pod& pod : objects.pods) {
+      if (pod.IsTerminal()) continue;
+      if (!pod.spec.node_name.empty()) {
+        auto bound = state_.plans_->CompileBound(pod, dictionary());
+        if (!bound) return bound.error();
+        compiled.push_back({*std::move(bound), std::move(pod.spec.node_name)});
+        continue;
+      }
+      auto done = AddCompiled(std::make_shared<const api::Pod>(std::move(pod)));
+      if (!done) return done.error();
+    }
+    const auto key = [&](const BoundPod& bound) {
+      return std::pair(std::string_view(bound.pod->plan->pattern->metadata.ns),
+                       dictionary().Text(bound.pod->name));
+    };
+    std::vector<std::pair<decltype(key(compiled[0])), BoundPod*>> sorted;
+    sorted.reserve(compiled.size());
+    for (BoundPod& bound : compiled) sorted.emplace_back(key(bound), &bound);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [name, bound] : sorted) {
+      if (auto done = AddNew(std::move(bound->pod), bound->node); !done) return done.error();
+    }
+    return {};
   }
 
   Result<PodPtr> AddCompiled(std::shared_ptr<const api::Pod> pod) {
