@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/read_pieces.h"
 #include "api/time.h"
 #include "io/json_pieces.h"
 #include "io/json_syntax.h"
@@ -689,7 +690,8 @@ void MakeRoom(std::vector<T>& list, std::size_t before, std::size_t piece, std::
 // Reads a text of `size` bytes that is one long List. False, with `out` as it
 // was: it is something else, or not without faults. Then it must be read as a whole, which also
 // finds out what is wrong with it and where.
-bool ReadInPieces(io::JsonPieces::Source source, std::uint64_t size, ObjectList& out) {
+bool ReadInPieces(io::JsonPieces::Source source, std::uint64_t size, PieceTaker* taker,
+                  ObjectList& out) {
   try {
     io::JsonPieces pieces(std::move(source));
     if (!pieces.Begin()) return false;
@@ -719,7 +721,11 @@ bool ReadInPieces(io::JsonPieces::Source source, std::uint64_t size, ObjectList&
       if (io::Location(document) != nullptr) return false;
       size -= std::min<std::uint64_t>(size, piece.size());
       MakeRoom(found.nodes, nodes, piece.size(), size);
-      MakeRoom(found.pods, pods, piece.size(), size);
+      if (taker != nullptr) {
+        taker->Take(found);
+      } else {
+        MakeRoom(found.pods, pods, piece.size(), size);
+      }
     }
     if (!pieces.done() || read_frame(pieces.frame()) != type) return false;
     MoveAppend(out, found);
@@ -730,9 +736,15 @@ bool ReadInPieces(io::JsonPieces::Source source, std::uint64_t size, ObjectList&
     return false;
   }
 }
+bool TryInPieces(io::JsonPieces::Source source, std::uint64_t size, PieceTaker* taker,
+                 ObjectList& out) {
+  const bool done = ReadInPieces(std::move(source), size, taker, out);
+  if (taker != nullptr) done ? taker->Keep() : taker->Drop();
+  return done;
+}
 
 // The same for a text in memory, if it is long.
-bool TextInPieces(std::string_view text, ObjectList& out) {
+bool TextInPieces(std::string_view text, PieceTaker* taker, ObjectList& out) {
   if (text.size() < kLongText) return false;
   std::string_view rest = text;
   const auto source = [&](char* to, std::size_t size) {
@@ -740,7 +752,7 @@ bool TextInPieces(std::string_view text, ObjectList& out) {
     rest.remove_prefix(size);
     return size;
   };
-  return ReadInPieces(source, text.size(), out);
+  return TryInPieces(source, text.size(), taker, out);
 }
 
 int LineOf(std::string_view text, std::size_t offset) {
@@ -886,31 +898,41 @@ class TextReader {
   const io::LineMap* lines_ = nullptr;
 };
 
-}  // namespace
-
-Result<ObjectList> ReadObjects(const std::vector<std::string>& paths) {
+Result<ObjectList> ReadFiles(const std::vector<std::string>& paths, PieceTaker* taker) {
   ObjectList out;
   for (const std::string& path : paths) {
     std::uint64_t tried = 0;  // bytes of a file that couldn't be read in pieces
     if (path != "-") {
       io::FileBytes file(path);
       const auto source = [&](char* to, std::size_t size) { return file.Read(to, size); };
-      if (file.size() >= kLongText && ReadInPieces(source, file.size(), out)) continue;
+      if (file.size() >= kLongText && TryInPieces(source, file.size(), taker, out)) {
+        continue;
+      }
       tried = file.size();
     }
     Result<std::string> text = io::ReadText(path);
     if (!text) return text.error();
     // The bytes of a pipe, and what was compressed, are seen here for the first time.
-    if (text->size() != tried && TextInPieces(*text, out)) continue;
+    if (text->size() != tried && TextInPieces(*text, taker, out)) continue;
     const std::string name = path == "-" ? "<stdin>" : path;
     if (auto done = TextReader(name, out).Read(*std::move(text)); !done) return done.error();
   }
   return out;
 }
 
+}  // namespace
+
+Result<ObjectList> ReadObjects(const std::vector<std::string>& paths) {
+  return ReadFiles(paths, nullptr);
+}
+
+Result<ObjectList> ReadObjects(const std::vector<std::string>& paths, PieceTaker& taker) {
+  return ReadFiles(paths, &taker);
+}
+
 Result<ObjectList> ParseObjects(std::string_view text, const std::string& name) {
   ObjectList out;
-  if (TextInPieces(text, out)) return out;
+  if (TextInPieces(text, nullptr, out)) return out;
   if (auto done = TextReader(name, out).Read(std::string(text)); !done) return done.error();
   return out;
 }
