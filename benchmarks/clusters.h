@@ -52,7 +52,8 @@ struct Setup {
   NormalizeMode normalize = NormalizeMode::kParallel;
   /// Runs the whole pipeline in each cycle, also for pods whose plan came up before.
   bool whole_pipeline = false;
-  std::string only_plugin;  ///< the profile's one plugin, beside the queue's; empty: the defaults
+  /// The one plugin of the profile, beside the queue's; empty: the default ones.
+  std::string only_plugin = {};
 };
 
 /// A scheduler with the plugins of `registry`, in-tree ones or more.

@@ -10,10 +10,8 @@
 #include "schedfw/api/read.h"
 #include "schedfw/cluster/cluster.h"
 
-namespace schedfw {
+namespace schedfw::benchmarks {
 namespace {
-
-using benchmarks::KubectlText;
 
 void SetBytes(benchmark::State& state, const std::string& text) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
@@ -63,4 +61,4 @@ BENCHMARK(BM_LoadCluster)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace schedfw
+}  // namespace schedfw::benchmarks
