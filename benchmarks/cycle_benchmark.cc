@@ -18,6 +18,7 @@ void BM_Schedule(benchmark::State& state) {
   const auto scheduler =
       MakeScheduler({.threads = static_cast<int>(state.range(2)), .whole_pipeline = true});
   const PodPtr pod = FirstPending(cluster);
+  (void)scheduler->Schedule(cluster.view(), *pod);  // makes the columns that later cycles use
   for (auto _ : state) benchmark::DoNotOptimize(scheduler->Schedule(cluster.view(), *pod).row);
   state.SetItemsProcessed(state.iterations());
 }
@@ -75,6 +76,7 @@ void BM_Normalize(benchmark::State& state) {
   const auto mode = state.range(1) != 0 ? NormalizeMode::kSynchronous : NormalizeMode::kParallel;
   const auto scheduler = MakeScheduler({.threads = 2, .normalize = mode, .whole_pipeline = true});
   const PodPtr pod = FirstPending(cluster);
+  (void)scheduler->Schedule(cluster.view(), *pod);  // makes the columns that later cycles use
   for (auto _ : state) benchmark::DoNotOptimize(scheduler->Schedule(cluster.view(), *pod).row);
 }
 BENCHMARK(BM_Normalize)
