@@ -21,8 +21,10 @@ esac
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 schedfw_setup
 cd "$root"
+# The same flags as in scripts/build.sh, so that ccache need not compile the library again.
 run_logged benchmark-configure cmake -S . -B build/benchmark -G Ninja \
-  -DCMAKE_BUILD_TYPE=Release -DSCHEDFW_BUILD_TESTS=OFF -DSCHEDFW_BUILD_BENCHMARKS=ON
+  -DCMAKE_BUILD_TYPE=Release -DSCHEDFW_BUILD_TESTS=OFF -DSCHEDFW_BUILD_BENCHMARKS=ON \
+  -DSCHEDFW_WARNINGS_AS_ERRORS="${SCHEDFW_WARNINGS_AS_ERRORS:-ON}"
 run_logged benchmark-build cmake --build build/benchmark
 echo "date:    $(date -u +%F)"
 echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"

@@ -2,7 +2,7 @@
 # Builds everything and runs all checks.
 set -euo pipefail
 
-parts=(build format tidy ruff ruff-format mypy ctest pytest install)
+parts=(build format tidy ruff ruff-format mypy ctest pytest instructions install)
 
 usage() {
   cat <<HELP
@@ -10,7 +10,8 @@ usage: scripts/test.sh [-h] [PART...]
 
 Runs the named parts, or all: ${parts[*]}.
 A failing part does not stop the others. The last line is \`N passed, N failed\`: the C++, Python and
-installation tests and one for each other part. Logs are in build/logs.
+installation tests, the scenarios whose instructions are counted, and one for each other part. Logs
+are in build/logs.
 
 environment:
   SCHEDFW_TIDY   "core" (the default): clang-tidy on src, python/bindings and all public headers;
@@ -150,6 +151,8 @@ part_ctest() {
 
 part_pytest() { .venv/bin/pytest tests/python --junitxml="$logs/pytest.xml"; }
 
+part_instructions() { scripts/instructions.sh; }
+
 part_install() { scripts/test_install.sh; }
 
 # Prints "passed failed skipped" of a test report.
@@ -180,8 +183,8 @@ run_part() {
   seconds="$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')"
   case "$part" in
     ctest | pytest) counts="$(count_report "$logs/$part.xml" 2>/dev/null)" || counts="" ;;
-    install)
-      counts="$(sed -nE 's/^install: ([0-9]+) passed, ([0-9]+) failed$/\1 \2 0/p' "$log")"
+    instructions | install)
+      counts="$(sed -nE "s/^$part: ([0-9]+) passed, ([0-9]+) failed$/\1 \2 0/p" "$log")"
       ;;
     *) counts="$((status == 0)) $((status != 0)) 0" ;;
   esac
