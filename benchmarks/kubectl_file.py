@@ -23,9 +23,11 @@ POOLS = [  # name, cores, memory in KiB, pods, GPUs, instance type
     ("burst", 8, 32086580, 58, 0, "t3.2xlarge"),
     ("gpu", 96, 1176364020, 110, 8, "p4d.24xlarge"),
 ]
-NAMESPACES = [f"{team}-{stage}" for team in
-              ("payments", "search", "catalog", "identity", "ml-training", "ingest", "web", "ads")
-              for stage in ("prod", "staging")]
+NAMESPACES = [
+    f"{team}-{stage}"
+    for team in ("payments", "search", "catalog", "identity", "ml-training", "ingest", "web", "ads")
+    for stage in ("prod", "staging")
+]
 MERGE_KEYS = ("mountPath", "containerPort", "type", "uid", "name")  # of lists that are like maps
 
 
@@ -46,8 +48,11 @@ def managed_value(value):
             by = next((k for k in MERGE_KEYS if k in item), None)
             if by is None:
                 return {}
-            key = {"containerPort": item[by], "protocol": "TCP"} if by == "containerPort" else {
-                by: item[by]}
+            key = (
+                {"containerPort": item[by], "protocol": "TCP"}
+                if by == "containerPort"
+                else {by: item[by]}
+            )
             out["k:" + json.dumps(key, separators=(",", ":"))] = {".": {}} | managed(item)
         return out
     return {}
@@ -100,8 +105,10 @@ class Cluster:
 
     def _image_text(self, i):
         name = f"registry.example.com/platform/service-{i % 97:02}"
-        image = {"names": [f"{name}@sha256:{self.digest()}", f"{name}:v1.{i % 31}.{i // 31}"],
-                 "sizeBytes": self._random.randrange(700_000, 2_000_000_000)}
+        image = {
+            "names": [f"{name}@sha256:{self.digest()}", f"{name}:v1.{i % 31}.{i // 31}"],
+            "sizeBytes": self._random.randrange(700_000, 2_000_000_000),
+        }
         text = json.dumps(image, indent=4, sort_keys=True)
         return text.replace("\n", "\n                    ")
 
@@ -109,8 +116,14 @@ class Cluster:
         """managedFields of `parts`: manager, subresource or None, and what it manages."""
         entries = []
         for manager, subresource, value in parts if self._full else parts[:1]:
-            entry = {"apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": managed(value),
-                     "manager": manager, "operation": "Update", "time": "@time@"}
+            entry = {
+                "apiVersion": "v1",
+                "fieldsType": "FieldsV1",
+                "fieldsV1": managed(value),
+                "manager": manager,
+                "operation": "Update",
+                "time": "@time@",
+            }
             if subresource:
                 entry["subresource"] = subresource
             entries.append(entry)
@@ -118,19 +131,26 @@ class Cluster:
 
     def _node_template(self, pool):
         name, cores, memory, pods, gpus, instance = pool
-        capacity = {"cpu": str(cores), "ephemeral-storage": "104845292Ki", "hugepages-1Gi": "0",
-                    "hugepages-2Mi": "0", "memory": f"{memory}Ki", "pods": str(pods)}
-        allocatable = capacity | {"cpu": f"{cores * 1000 - 110}m",
-                                  "ephemeral-storage": "95551679124", "memory": "@allocatable@Ki"}
+        capacity = {
+            "cpu": str(cores),
+            "ephemeral-storage": "104845292Ki",
+            "hugepages-1Gi": "0",
+            "hugepages-2Mi": "0",
+            "memory": f"{memory}Ki",
+            "pods": str(pods),
+        }
+        allocatable = capacity | {
+            "cpu": f"{cores * 1000 - 110}m",
+            "ephemeral-storage": "95551679124",
+            "memory": "@allocatable@Ki",
+        }
         if gpus:
             capacity["nvidia.com/gpu"] = allocatable["nvidia.com/gpu"] = str(gpus)
         metadata = {
             "annotations": {
                 "alpha.kubernetes.io/provided-node-ip": "@ip@",
-                "csi.volume.kubernetes.io/nodeid":
-                    '{"ebs.csi.aws.com":"i-@instance@","efs.csi.aws.com":"i-@instance@"}',
-                "kubeadm.alpha.kubernetes.io/cri-socket":
-                    "unix:///var/run/containerd/containerd.sock",
+                "csi.volume.kubernetes.io/nodeid": '{"ebs.csi.aws.com":"i-@instance@","efs.csi.aws.com":"i-@instance@"}',
+                "kubeadm.alpha.kubernetes.io/cri-socket": "unix:///var/run/containerd/containerd.sock",
                 "node.alpha.kubernetes.io/ttl": "0",
                 "projectcalico.org/IPv4Address": "@ip@/20",
                 "projectcalico.org/IPv4IPIPTunnelAddr": "@ip@",
@@ -154,52 +174,95 @@ class Cluster:
                 "topology.kubernetes.io/zone": "@zone@",
             },
         }
-        spec = {"podCIDR": "@cidr@", "podCIDRs": ["@cidr@"],
-                "providerID": "aws:///@zone@/i-@instance@"}
+        spec = {
+            "podCIDR": "@cidr@",
+            "podCIDRs": ["@cidr@"],
+            "providerID": "aws:///@zone@/i-@instance@",
+        }
         if gpus:
             spec["taints"] = [{"effect": "NoSchedule", "key": "nvidia.com/gpu", "value": "true"}]
         conditions = [
             ("NetworkUnavailable", "False", "CalicoIsUp", "Calico is running on this node"),
-            ("MemoryPressure", "False", "KubeletHasSufficientMemory",
-             "kubelet has sufficient memory available"),
+            (
+                "MemoryPressure",
+                "False",
+                "KubeletHasSufficientMemory",
+                "kubelet has sufficient memory available",
+            ),
             ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-            ("PIDPressure", "False", "KubeletHasSufficientPID",
-             "kubelet has sufficient PID available"),
+            (
+                "PIDPressure",
+                "False",
+                "KubeletHasSufficientPID",
+                "kubelet has sufficient PID available",
+            ),
             ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
         ]
         status = {
-            "addresses": [{"address": "@ip@", "type": "InternalIP"},
-                          {"address": "@name@", "type": "Hostname"},
-                          {"address": "@name@.eu-west-1.compute.internal", "type": "InternalDNS"}],
+            "addresses": [
+                {"address": "@ip@", "type": "InternalIP"},
+                {"address": "@name@", "type": "Hostname"},
+                {"address": "@name@.eu-west-1.compute.internal", "type": "InternalDNS"},
+            ],
             "allocatable": allocatable,
             "capacity": capacity,
-            "conditions": [{"lastHeartbeatTime": "@time2@", "lastTransitionTime": "@time@",
-                            "message": message, "reason": reason, "status": state, "type": kind}
-                           for kind, state, reason, message in conditions],
+            "conditions": [
+                {
+                    "lastHeartbeatTime": "@time2@",
+                    "lastTransitionTime": "@time@",
+                    "message": message,
+                    "reason": reason,
+                    "status": state,
+                    "type": kind,
+                }
+                for kind, state, reason, message in conditions
+            ],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": {
-                "architecture": "amd64", "bootID": "@boot@",
+                "architecture": "amd64",
+                "bootID": "@boot@",
                 "containerRuntimeVersion": "containerd://1.7.22",
-                "kernelVersion": "5.15.0-1068-aws", "kubeProxyVersion": "v1.33.4",
-                "kubeletVersion": "v1.33.4", "machineID": "@machine@",
-                "operatingSystem": "linux", "osImage": "Ubuntu 22.04.5 LTS",
-                "swap": {"capacity": 0}, "systemUUID": "@machine@",
+                "kernelVersion": "5.15.0-1068-aws",
+                "kubeProxyVersion": "v1.33.4",
+                "kubeletVersion": "v1.33.4",
+                "machineID": "@machine@",
+                "operatingSystem": "linux",
+                "osImage": "Ubuntu 22.04.5 LTS",
+                "swap": {"capacity": 0},
+                "systemUUID": "@machine@",
             },
-            "runtimeHandlers": [{"features": {"recursiveReadOnlyMounts": True,
-                                              "userNamespaces": False}, "name": handler}
-                                for handler in ("", "runc", "nvidia")],
+            "runtimeHandlers": [
+                {
+                    "features": {"recursiveReadOnlyMounts": True, "userNamespaces": False},
+                    "name": handler,
+                }
+                for handler in ("", "runc", "nvidia")
+            ],
         }
-        extra = self._meta_managed([
-            ("kubelet", None, {"metadata": metadata, "spec": {"providerID": ""}}),
-            ("kube-controller-manager", None, {"spec": {"podCIDR": "", "podCIDRs": {"x": ""}}}),
-            ("calico-node", "status", {"status": {"conditions": status["conditions"][:1]}}),
-            ("kubelet", "status", {"status": status | {"images": ""}}),
-        ])
-        metadata |= extra | {"creationTimestamp": "@time@", "name": "@name@",
-                             "resourceVersion": "@version@", "uid": "@uid@"}
+        extra = self._meta_managed(
+            [
+                ("kubelet", None, {"metadata": metadata, "spec": {"providerID": ""}}),
+                ("kube-controller-manager", None, {"spec": {"podCIDR": "", "podCIDRs": {"x": ""}}}),
+                ("calico-node", "status", {"status": {"conditions": status["conditions"][:1]}}),
+                ("kubelet", "status", {"status": status | {"images": ""}}),
+            ]
+        )
+        metadata |= extra | {
+            "creationTimestamp": "@time@",
+            "name": "@name@",
+            "resourceVersion": "@version@",
+            "uid": "@uid@",
+        }
         status["images"] = ["@images@"]
-        return Template({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec,
-                         "status": status})
+        return Template(
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": metadata,
+                "spec": spec,
+                "status": status,
+            }
+        )
 
     def _node_texts(self):
         templates = [self._node_template(pool) for pool in POOLS]
@@ -212,15 +275,24 @@ class Cluster:
             self._node_names.append(name)
             self._node_ips.append(ip)
             images = self._random.sample(self._images, self._random.randrange(14, 27))
-            text = templates[pool].fill({
-                "name": name, "ip": ip, "uid": self.uid(), "boot": self.uid(),
-                "machine": self.uid(), "time": self.time(), "time2": self.time(),
-                "instance": f"{self._random.getrandbits(68):017x}", "zone": ZONES[i % 3],
-                "rack": f"{i // 40:03}", "cidr": f"100.{64 + i // 256 % 64}.{i % 256}.0/24",
-                "version": str(self._random.randrange(1 << 32)),
-                "allocatable": str(POOLS[pool][2] - self._random.randrange(900_000, 1_100_000)),
-                "images": "\0",
-            })
+            text = templates[pool].fill(
+                {
+                    "name": name,
+                    "ip": ip,
+                    "uid": self.uid(),
+                    "boot": self.uid(),
+                    "machine": self.uid(),
+                    "time": self.time(),
+                    "time2": self.time(),
+                    "instance": f"{self._random.getrandbits(68):017x}",
+                    "zone": ZONES[i % 3],
+                    "rack": f"{i // 40:03}",
+                    "cidr": f"100.{64 + i // 256 % 64}.{i % 256}.0/24",
+                    "version": str(self._random.randrange(1 << 32)),
+                    "allocatable": str(POOLS[pool][2] - self._random.randrange(900_000, 1_100_000)),
+                    "images": "\0",
+                }
+            )
             yield text.replace('"\0"', ",\n                    ".join(images))
 
     def _deployment(self, i):
@@ -231,134 +303,275 @@ class Cluster:
         hash_ = self.suffix(10)
         gpu = i % 25 == 24
         rich = self._full or i % 3 == 0
-        labels = {"app.kubernetes.io/instance": app, "app.kubernetes.io/name": app,
-                  "app.kubernetes.io/version": f"1.{r.randrange(40)}.{r.randrange(9)}",
-                  "pod-template-hash": hash_, "team": namespace.rsplit("-", 1)[0]}
-        annotations = {"checksum/config": self.digest(), "prometheus.io/port": "9090",
-                       "prometheus.io/scrape": "true"}
-        token = {"mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
-                 "name": "kube-api-access-@token@", "readOnly": True}
+        labels = {
+            "app.kubernetes.io/instance": app,
+            "app.kubernetes.io/name": app,
+            "app.kubernetes.io/version": f"1.{r.randrange(40)}.{r.randrange(9)}",
+            "pod-template-hash": hash_,
+            "team": namespace.rsplit("-", 1)[0],
+        }
+        annotations = {
+            "checksum/config": self.digest(),
+            "prometheus.io/port": "9090",
+            "prometheus.io/scrape": "true",
+        }
+        token = {
+            "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+            "name": "kube-api-access-@token@",
+            "readOnly": True,
+        }
         volumes = []
         mounts = []
         if rich:
-            volumes.append({"configMap": {"defaultMode": 420, "name": f"{app}-config"},
-                            "name": "config"})
+            volumes.append(
+                {"configMap": {"defaultMode": 420, "name": f"{app}-config"}, "name": "config"}
+            )
             mounts.append({"mountPath": "/etc/app", "name": "config", "readOnly": True})
         if i % 3 == 0:
             volumes.append({"emptyDir": {}, "name": "tmp"})
             mounts.append({"mountPath": "/tmp", "name": "tmp"})
-        volumes.append({"name": "kube-api-access-@token@", "projected": {
-            "defaultMode": 420, "sources": [
-                {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-                {"configMap": {"items": [{"key": "ca.crt", "path": "ca.crt"}],
-                               "name": "kube-root-ca.crt"}},
-                {"downwardAPI": {"items": [{"fieldRef": {
-                    "apiVersion": "v1", "fieldPath": "metadata.namespace"},
-                    "path": "namespace"}]}}]}})
+        volumes.append(
+            {
+                "name": "kube-api-access-@token@",
+                "projected": {
+                    "defaultMode": 420,
+                    "sources": [
+                        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+                        {
+                            "configMap": {
+                                "items": [{"key": "ca.crt", "path": "ca.crt"}],
+                                "name": "kube-root-ca.crt",
+                            }
+                        },
+                        {
+                            "downwardAPI": {
+                                "items": [
+                                    {
+                                        "fieldRef": {
+                                            "apiVersion": "v1",
+                                            "fieldPath": "metadata.namespace",
+                                        },
+                                        "path": "namespace",
+                                    }
+                                ]
+                            }
+                        },
+                    ],
+                },
+            }
+        )
         mounts.append(token)
-        requests = {"cpu": f"{r.choice([100, 250, 500, 1000, 2000])}m",
-                    "memory": r.choice(["256Mi", "512Mi", "1Gi", "1536Mi", "4Gi"])}
+        requests = {
+            "cpu": f"{r.choice([100, 250, 500, 1000, 2000])}m",
+            "memory": r.choice(["256Mi", "512Mi", "1Gi", "1536Mi", "4Gi"]),
+        }
         limits = {"memory": requests["memory"]}
         if gpu:
             requests["nvidia.com/gpu"] = limits["nvidia.com/gpu"] = str(r.choice([1, 2, 4]))
         image = f"registry.example.com/platform/service-{i % 97:02}:v1.{i % 31}.0"
 
         def probe(path):
-            return {"failureThreshold": 3, "httpGet": {"path": path, "port": 8080,
-                                                       "scheme": "HTTP"},
-                    "initialDelaySeconds": 10, "periodSeconds": 10, "successThreshold": 1,
-                    "timeoutSeconds": 2}
+            return {
+                "failureThreshold": 3,
+                "httpGet": {"path": path, "port": 8080, "scheme": "HTTP"},
+                "initialDelaySeconds": 10,
+                "periodSeconds": 10,
+                "successThreshold": 1,
+                "timeoutSeconds": 2,
+            }
 
         container = {
-            "image": image, "imagePullPolicy": "IfNotPresent", "name": "app",
+            "image": image,
+            "imagePullPolicy": "IfNotPresent",
+            "name": "app",
             "ports": [{"containerPort": 8080, "name": "http", "protocol": "TCP"}],
             "resources": {"limits": limits, "requests": requests},
             "terminationMessagePath": "/dev/termination-log",
-            "terminationMessagePolicy": "File", "volumeMounts": mounts,
+            "terminationMessagePolicy": "File",
+            "volumeMounts": mounts,
         }
         if rich:
             container["livenessProbe"] = probe("/healthz")
             container["readinessProbe"] = probe("/ready")
             container["env"] = [
                 {"name": "LOG_LEVEL", "value": "info"},
-                {"name": "POD_NAME", "valueFrom": {"fieldRef": {
-                    "apiVersion": "v1", "fieldPath": "metadata.name"}}},
-                {"name": "JAVA_OPTS", "value": f"-Xmx{r.randrange(200, 900)}m -Da<b>=\"c&d\""}]
+                {
+                    "name": "POD_NAME",
+                    "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}},
+                },
+                {"name": "JAVA_OPTS", "value": f'-Xmx{r.randrange(200, 900)}m -Da<b>="c&d"'},
+            ]
         containers = [container]
         if i % 5 == 0:
-            containers.append({
-                "image": "registry.example.com/platform/proxy:v1.22.3",
-                "imagePullPolicy": "IfNotPresent", "name": "proxy",
-                "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
-                "terminationMessagePath": "/dev/termination-log",
-                "terminationMessagePolicy": "File", "volumeMounts": [token]})
-        owner = {"apiVersion": "apps/v1", "blockOwnerDeletion": True, "controller": True,
-                 "kind": "ReplicaSet", "name": f"{app}-{hash_}", "uid": self.uid()}
-        tolerations = [{"effect": "NoExecute", "key": f"node.kubernetes.io/{what}",
-                        "operator": "Exists", "tolerationSeconds": 300}
-                       for what in ("not-ready", "unreachable")]
+            containers.append(
+                {
+                    "image": "registry.example.com/platform/proxy:v1.22.3",
+                    "imagePullPolicy": "IfNotPresent",
+                    "name": "proxy",
+                    "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
+                    "terminationMessagePath": "/dev/termination-log",
+                    "terminationMessagePolicy": "File",
+                    "volumeMounts": [token],
+                }
+            )
+        owner = {
+            "apiVersion": "apps/v1",
+            "blockOwnerDeletion": True,
+            "controller": True,
+            "kind": "ReplicaSet",
+            "name": f"{app}-{hash_}",
+            "uid": self.uid(),
+        }
+        tolerations = [
+            {
+                "effect": "NoExecute",
+                "key": f"node.kubernetes.io/{what}",
+                "operator": "Exists",
+                "tolerationSeconds": 300,
+            }
+            for what in ("not-ready", "unreachable")
+        ]
         if gpu:
-            tolerations.insert(0, {"effect": "NoSchedule", "key": "nvidia.com/gpu",
-                                   "operator": "Exists"})
+            tolerations.insert(
+                0, {"effect": "NoSchedule", "key": "nvidia.com/gpu", "operator": "Exists"}
+            )
         spec = {
-            "containers": containers, "dnsPolicy": "ClusterFirst", "enableServiceLinks": True,
-            "nodeName": "@node@", "preemptionPolicy": "PreemptLowerPriority", "priority": 0,
-            "restartPolicy": "Always", "schedulerName": "default-scheduler",
+            "containers": containers,
+            "dnsPolicy": "ClusterFirst",
+            "enableServiceLinks": True,
+            "nodeName": "@node@",
+            "preemptionPolicy": "PreemptLowerPriority",
+            "priority": 0,
+            "restartPolicy": "Always",
+            "schedulerName": "default-scheduler",
             "securityContext": {"fsGroup": 1000, "runAsNonRoot": True},
-            "serviceAccount": app, "serviceAccountName": app,
-            "terminationGracePeriodSeconds": 30, "tolerations": tolerations, "volumes": volumes,
+            "serviceAccount": app,
+            "serviceAccountName": app,
+            "terminationGracePeriodSeconds": 30,
+            "tolerations": tolerations,
+            "volumes": volumes,
         }
         if i % 4 == 1:
-            spec["affinity"] = {"podAntiAffinity": {
-                "preferredDuringSchedulingIgnoredDuringExecution": [{"podAffinityTerm": {
-                    "labelSelector": {"matchLabels": {"app.kubernetes.io/name": app}},
-                    "topologyKey": "kubernetes.io/hostname"}, "weight": 100}]}}
+            spec["affinity"] = {
+                "podAntiAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {
+                            "podAffinityTerm": {
+                                "labelSelector": {"matchLabels": {"app.kubernetes.io/name": app}},
+                                "topologyKey": "kubernetes.io/hostname",
+                            },
+                            "weight": 100,
+                        }
+                    ]
+                }
+            }
         if i % 4 == 2:
-            spec["topologySpreadConstraints"] = [{
-                "labelSelector": {"matchLabels": {"app.kubernetes.io/name": app}}, "maxSkew": 1,
-                "topologyKey": "topology.kubernetes.io/zone",
-                "whenUnsatisfiable": "ScheduleAnyway"}]
+            spec["topologySpreadConstraints"] = [
+                {
+                    "labelSelector": {"matchLabels": {"app.kubernetes.io/name": app}},
+                    "maxSkew": 1,
+                    "topologyKey": "topology.kubernetes.io/zone",
+                    "whenUnsatisfiable": "ScheduleAnyway",
+                }
+            ]
         if i % 7 == 3:
             spec["nodeSelector"] = {"kubernetes.io/os": "linux"}
         status = {
-            "conditions": [{"lastProbeTime": None, "lastTransitionTime": "@started@",
-                            "status": "True", "type": kind}
-                           for kind in ("PodReadyToStartContainers", "Initialized", "Ready",
-                                        "ContainersReady", "PodScheduled")],
-            "containerStatuses": [{
-                "containerID": "containerd://@container@", "image": c["image"],
-                "imageID": f"{c['image'].rsplit(':', 1)[0]}@sha256:{self.digest()}",
-                "lastState": {}, "name": c["name"], "ready": True, "restartCount": 0,
-                "started": True, "state": {"running": {"startedAt": "@started@"}}}
-                for c in containers],
-            "hostIP": "@host_ip@", "hostIPs": [{"ip": "@host_ip@"}], "phase": "Running",
-            "podIP": "@ip@", "podIPs": [{"ip": "@ip@"}], "qosClass": "Burstable",
+            "conditions": [
+                {
+                    "lastProbeTime": None,
+                    "lastTransitionTime": "@started@",
+                    "status": "True",
+                    "type": kind,
+                }
+                for kind in (
+                    "PodReadyToStartContainers",
+                    "Initialized",
+                    "Ready",
+                    "ContainersReady",
+                    "PodScheduled",
+                )
+            ],
+            "containerStatuses": [
+                {
+                    "containerID": "containerd://@container@",
+                    "image": c["image"],
+                    "imageID": f"{c['image'].rsplit(':', 1)[0]}@sha256:{self.digest()}",
+                    "lastState": {},
+                    "name": c["name"],
+                    "ready": True,
+                    "restartCount": 0,
+                    "started": True,
+                    "state": {"running": {"startedAt": "@started@"}},
+                }
+                for c in containers
+            ],
+            "hostIP": "@host_ip@",
+            "hostIPs": [{"ip": "@host_ip@"}],
+            "phase": "Running",
+            "podIP": "@ip@",
+            "podIPs": [{"ip": "@ip@"}],
+            "qosClass": "Burstable",
             "startTime": "@started@",
         }
         waiting = {
-            "conditions": [{"lastProbeTime": None, "lastTransitionTime": "@time@",
-                            "message": "0/5000 nodes are available: 5000 Insufficient cpu.",
-                            "reason": "Unschedulable", "status": "False",
-                            "type": "PodScheduled"}],
-            "phase": "Pending", "qosClass": "Burstable",
+            "conditions": [
+                {
+                    "lastProbeTime": None,
+                    "lastTransitionTime": "@time@",
+                    "message": "0/5000 nodes are available: 5000 Insufficient cpu.",
+                    "reason": "Unschedulable",
+                    "status": "False",
+                    "type": "PodScheduled",
+                }
+            ],
+            "phase": "Pending",
+            "qosClass": "Burstable",
         }
 
         def template(pod_spec, pod_status, manager):
-            metadata = {"annotations": annotations, "generateName": f"{app}-{hash_}-",
-                        "labels": labels}
-            created = {k: v for k, v in pod_spec.items()
-                       if k not in ("nodeName", "volumes", "serviceAccountName", "tolerations")}
-            extra = self._meta_managed([
-                ("kube-controller-manager", None,
-                 {"metadata": metadata | {"ownerReferences": [owner]}}
-                 | ({"spec": created} if self._full else {})),
-                (manager, "status", {"status": pod_status})])
-            metadata = metadata | extra | {
-                "creationTimestamp": "@time@", "name": f"{app}-{hash_}-@suffix@",
-                "namespace": namespace, "ownerReferences": [owner],
-                "resourceVersion": "@version@", "uid": "@uid@"}
-            return Template({"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
-                             "spec": pod_spec, "status": pod_status})
+            metadata = {
+                "annotations": annotations,
+                "generateName": f"{app}-{hash_}-",
+                "labels": labels,
+            }
+            created = {
+                k: v
+                for k, v in pod_spec.items()
+                if k not in ("nodeName", "volumes", "serviceAccountName", "tolerations")
+            }
+            extra = self._meta_managed(
+                [
+                    (
+                        "kube-controller-manager",
+                        None,
+                        {"metadata": metadata | {"ownerReferences": [owner]}}
+                        | ({"spec": created} if self._full else {}),
+                    ),
+                    (manager, "status", {"status": pod_status}),
+                ]
+            )
+            metadata = (
+                metadata
+                | extra
+                | {
+                    "creationTimestamp": "@time@",
+                    "name": f"{app}-{hash_}-@suffix@",
+                    "namespace": namespace,
+                    "ownerReferences": [owner],
+                    "resourceVersion": "@version@",
+                    "uid": "@uid@",
+                }
+            )
+            return Template(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": metadata,
+                    "spec": pod_spec,
+                    "status": pod_status,
+                }
+            )
 
         pending = {k: v for k, v in spec.items() if k != "nodeName"}
         return (template(spec, status, "kubelet"), template(pending, waiting, "kube-scheduler"))
@@ -369,21 +582,31 @@ class Cluster:
             bound, pending = deployments[self._random.randrange(len(deployments))]
             node = self._random.randrange(max(self._nodes, 1))
             waits = self._nodes == 0 or i % 50 == 49
-            yield (pending if waits else bound).fill({
-                "suffix": self.suffix(4) + f"{i:x}", "token": self.suffix(5), "uid": self.uid(),
-                "time": self.time(), "started": self.time(), "ip": self.ip(),
-                "container": self.digest(), "version": str(self._random.randrange(1 << 32)),
-                "node": "" if waits else self._node_names[node],
-                "host_ip": "" if waits else self._node_ips[node],
-            })
+            yield (pending if waits else bound).fill(
+                {
+                    "suffix": self.suffix(4) + f"{i:x}",
+                    "token": self.suffix(5),
+                    "uid": self.uid(),
+                    "time": self.time(),
+                    "started": self.time(),
+                    "ip": self.ip(),
+                    "container": self.digest(),
+                    "version": str(self._random.randrange(1 << 32)),
+                    "node": "" if waits else self._node_names[node],
+                    "host_ip": "" if waits else self._node_ips[node],
+                }
+            )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("nodes", type=int, help="how many nodes")
     parser.add_argument("pods", type=int, help="how many pods")
-    parser.add_argument("--full", action="store_true",
-                        help="all objects with all managed fields, environments, probes")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="all objects with all managed fields, environments, probes",
+    )
     args = parser.parse_args()
 
     out = sys.stdout

@@ -21,8 +21,9 @@
 #include "python_plugin.h"
 #include "schedfw/api/normalize.h"
 #include "schedfw/api/read.h"
-#include "schedfw/cluster/cluster.h"
 #include "schedfw/base/simd.h"
+#include "schedfw/cluster/cluster.h"
+#include "schedfw/cluster/read_cluster.h"
 #include "schedfw/plugins/registry.h"
 #include "schedfw/scheduler/report.h"
 #include "schedfw/scheduler/scheduler.h"
@@ -862,12 +863,13 @@ void BindCluster(py::module_& m) {
       .def(py::init<>())
       .def_static("_read",
                   [](const std::vector<std::string>& paths) {
-                    std::optional<Result<api::ObjectList>> objects;
+                    std::map<std::string, std::int64_t> ignored;
+                    std::optional<Result<Cluster>> cluster;
                     {
                       py::gil_scoped_release release;
-                      objects.emplace(api::ReadObjects(paths));
+                      cluster.emplace(ReadCluster(paths, &ignored));
                     }
-                    return FromObjects(*std::move(objects));
+                    return PyCluster(Unwrap(*std::move(cluster)), std::move(ignored));
                   })
       .def_static("_parse",
                   [](const std::string& text, const std::string& name) {

@@ -83,6 +83,22 @@ class NodeIndex {
     return *column;
   }
 
+  /// Whether a node has an image, one byte a row. The first call for an image is O(nodes × log
+  /// images).
+  const std::vector<std::uint8_t>& HasImage(StringId image,
+                                            const BlockColumn<NodePtr>& nodes) const {
+    std::lock_guard lock(mutex_);
+    std::unique_ptr<std::vector<std::uint8_t>>& column = images_[image];
+    if (!column) {
+      column = std::make_unique<std::vector<std::uint8_t>>(nodes.size());
+      for (std::size_t row = 0; row < nodes.size(); ++row) {
+        const std::vector<StringId>& images = nodes[row]->images;
+        (*column)[row] = std::binary_search(images.begin(), images.end(), image) ? 1 : 0;
+      }
+    }
+    return *column;
+  }
+
   /// For each row, its place in the order of node names. O(nodes log nodes) at the first call.
   const std::vector<std::uint32_t>& NameRank(const BlockColumn<NodePtr>& nodes) const {
     std::lock_guard lock(mutex_);
@@ -137,6 +153,7 @@ class NodeIndex {
   const std::uint64_t id_;
   mutable std::mutex mutex_;
   mutable std::map<StringId, std::unique_ptr<LabelColumn>> labels_;
+  mutable std::map<StringId, std::unique_ptr<std::vector<std::uint8_t>>> images_;
   mutable std::vector<std::uint32_t> name_rank_;
   mutable bool name_order_ = true;
   mutable std::vector<std::uint32_t> tree_order_;

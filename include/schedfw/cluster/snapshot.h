@@ -176,6 +176,10 @@ class Snapshot {
     const auto* found = ObjectStore::Find(objects_->namespaces, std::string(), name);
     return found == nullptr ? Labels() : dictionary_->InternLabels(found->metadata.labels);
   }
+  /// See NodeIndex::HasImage.
+  const std::vector<std::uint8_t>& HasImage(StringId name) const {
+    return index_->HasImage(name, nodes_);
+  }
   /// The image's state, or nullptr when no node has it. O(1).
   const ImageState* Image(StringId name) const {
     const auto it = images_->find(name);

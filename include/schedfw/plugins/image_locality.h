@@ -26,28 +26,20 @@ class ImageLocality : public BatchScorePlugin, public IncrementalPlugin {
     const auto count = static_cast<std::int64_t>(images.size());
     const std::int64_t max_threshold = 1000 * kMegabyte * count;
 
-    std::vector<std::pair<StringId, std::int64_t>> present;  // images that some node has
+    std::fill_n(out, rows.size(), std::int64_t{0});
     for (const StringId image : images) {
       const ImageState* state = cycle.snapshot.Image(image);
       if (state == nullptr) continue;
       const double spread =
           static_cast<double>(state->node_count) / static_cast<double>(cycle.snapshot.size());
-      present.emplace_back(
-          image, static_cast<std::int64_t>(static_cast<double>(state->size_bytes) * spread));
+      const auto bytes = static_cast<std::int64_t>(static_cast<double>(state->size_bytes) * spread);
+      const std::uint8_t* has = cycle.snapshot.HasImage(image).data();
+      for (Row i = 0; i < rows.size(); ++i) out[i] += has[rows[i]] != 0 ? bytes : 0;
     }
     for (Row i = 0; i < rows.size(); ++i) {
-      std::int64_t sum = 0;
-      if (!present.empty()) {
-        const auto& have = cycle.snapshot.record(rows[i]).images;
-        for (const auto& [image, bytes] : present) {
-          if (std::binary_search(have.begin(), have.end(), image)) sum += bytes;
-        }
-      }
-      if (sum < kMinThreshold) {
-        sum = kMinThreshold;
-      } else if (sum > max_threshold) {
-        sum = max_threshold;
-      }
+      const std::int64_t sum = out[i] < kMinThreshold   ? kMinThreshold
+                               : out[i] > max_threshold ? max_threshold
+                                                        : out[i];
       out[i] = kMaxNodeScore * (sum - kMinThreshold) / (max_threshold - kMinThreshold);
     }
     return {};
