@@ -30,9 +30,9 @@ class ClusterReader : public api::PieceTaker {
       return false;
     }
     api::SetDefaults(pod);
-    auto compiled = cluster_.state_.plans_->CompileBound(pod, cluster_.dictionary());
+    auto compiled = cluster_.CompileBound(pod);
     if (!compiled) return false;
-    pods_.push_back({*std::move(compiled), std::move(pod.spec.node_name)});
+    pods_.push_back(*std::move(compiled));
     return true;
   }
 

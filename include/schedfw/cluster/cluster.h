@@ -511,6 +511,12 @@ class Cluster {
     std::string node;
   };
 
+  Result<BoundPod> CompileBound(api::Pod& pod) {
+    auto compiled = state_.plans_->CompileBound(pod, dictionary());
+    if (!compiled) return compiled.error();
+    return BoundPod{*std::move(compiled), std::move(pod.spec.node_name)};
+  }
+
   // Fills an empty cluster with normalised objects, which are moved from, and with more pods.
   Result<void> Fill(api::ObjectList& objects, std::vector<BoundPod> compiled) {
     ObjectStore& store = Store();
@@ -533,9 +539,9 @@ class Cluster {
     for (api::Pod& pod : objects.pods) {
       if (pod.IsTerminal()) continue;
       if (!pod.spec.node_name.empty()) {
-        auto bound = state_.plans_->CompileBound(pod, dictionary());
+        auto bound = CompileBound(pod);
         if (!bound) return bound.error();
-        compiled.push_back({*std::move(bound), std::move(pod.spec.node_name)});
+        compiled.push_back(*std::move(bound));
         continue;
       }
       auto done = AddCompiled(std::make_shared<const api::Pod>(std::move(pod)));
