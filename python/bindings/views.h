@@ -46,7 +46,7 @@ struct PodView {
   std::shared_ptr<const Snapshot> snapshot;
 
   std::int64_t Request(std::string_view resource) const {
-    return pod->Request(snapshot->dictionary().Resource(resource));
+    return pod->plan->Request(snapshot->dictionary().Resource(resource));
   }
 };
 
