@@ -149,7 +149,8 @@ class Cluster:
         metadata = {
             "annotations": {
                 "alpha.kubernetes.io/provided-node-ip": "@ip@",
-                "csi.volume.kubernetes.io/nodeid": '{"ebs.csi.aws.com":"i-@instance@","efs.csi.aws.com":"i-@instance@"}',
+                "csi.volume.kubernetes.io/nodeid": '{"ebs.csi.aws.com":"i-@instance@",'
+                '"efs.csi.aws.com":"i-@instance@"}',
                 "kubeadm.alpha.kubernetes.io/cri-socket": "unix:///var/run/containerd/containerd.sock",
                 "node.alpha.kubernetes.io/ttl": "0",
                 "projectcalico.org/IPv4Address": "@ip@/20",

@@ -578,7 +578,8 @@ def test_exception_in_the_middle_of_many_pods(point):
     others = Scheduler(binding_profile(point), plugins=[quiet])
     for i in range(5):
         others.schedule_one(same, f"ml/train-{i:06d}")
-    assert state(start) == state(same)
+    # Another cluster's generations are other numbers.
+    assert state(start)[:-1] == state(same)[:-1]
 
     mine.broken = False
     assert scheduler.place(start).placed == 7

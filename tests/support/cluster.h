@@ -18,8 +18,8 @@ Result<Cluster> TryParse(const std::string& text);
 /// The same; fails the test on an error.
 Cluster Parse(const std::string& text);
 
-/// A scheduler with upstream's plugins and an optional configuration file ("" : the defaults). Every
-/// cycle that uses answers of earlier ones is compared with the whole pipeline.
+/// A scheduler with upstream's plugins and an optional configuration file ("" : the defaults).
+/// Every cycle that uses answers of earlier ones is compared with the whole pipeline.
 Result<std::unique_ptr<Scheduler>> TryScheduler(const std::string& config_path,
                                                 SchedulerOptions options = {});
 /// A scheduler from configuration text ("" : the defaults); fails the test on an error.
