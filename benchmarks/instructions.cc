@@ -197,7 +197,7 @@ int Main(int argc, char** argv) {
   for (const Scenario& scenario : kScenarios) {
     if (scenario.name != argument) continue;
     // What every x86-64 machine of the last ten years runs, so that machines agree.
-    (void)SetSimdLevel(SimdLevel::kX86_64V2);
+    (void)SetSimdLevel(SimdLevel::kX8664V2);
     Run(scenario);
     return 0;
   }

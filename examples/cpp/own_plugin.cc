@@ -2,13 +2,10 @@
 
 #include <cstdint>
 #include <iostream>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "schedfw/api/normalize.h"
-#include "schedfw/api/read.h"
+#include "schedfw/cluster/read_cluster.h"
 #include "schedfw/plugins/registry.h"
 #include "schedfw/scheduler/scheduler.h"
 
@@ -85,10 +82,7 @@ int main(int argc, char** argv) {
   auto scheduler = schedfw::Scheduler::Create(*config, registry);
   if (!scheduler) return Fail(scheduler.error());
 
-  auto objects = schedfw::api::ReadObjects({argv[1]});
-  if (!objects) return Fail(objects.error());
-  if (auto done = schedfw::api::Normalize(*objects); !done) return Fail(done.error());
-  auto cluster = schedfw::Cluster::FromObjects(*std::move(objects));
+  auto cluster = schedfw::ReadCluster({argv[1]});
   if (!cluster) return Fail(cluster.error());
 
   for (const schedfw::Placement& placement : (*scheduler)->Place(*cluster)) {

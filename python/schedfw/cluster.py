@@ -151,7 +151,7 @@ class Cluster:
 
     @property
     def generation(self) -> int:
-        """A number that grows with every change."""
+        """A number that grows with every change; those of two clusters can't be compared."""
         return self._core.generation
 
     def pod(self, name: str) -> _core.Pod:

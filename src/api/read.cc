@@ -191,7 +191,7 @@ class Decoder {
       ondemand::value items = field.value();
       if (++lists > 1 || At(items) != items_at) return std::nullopt;
       for (auto unexpected : items.get_array()) {
-        io::Take(std::move(unexpected));
+        io::Take(unexpected);
         return std::nullopt;
       }
     }

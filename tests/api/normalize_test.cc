@@ -535,7 +535,7 @@ std::vector<std::string> Describe(const ObjectList& objects, Dictionary& diction
   }
   for (const Pod& pod : objects.pods) {
     // As if it waited, so that everything is compiled.
-    auto compiled = CompilePod(std::make_shared<const Pod>(pod), /*with_plan=*/true, dictionary);
+    auto compiled = CompilePod(std::make_shared<const Pod>(pod), /*for_cycle=*/true, dictionary);
     EXPECT_TRUE(compiled.ok()) << compiled.error().message();
     if (!compiled.ok()) continue;
     std::string text = Description(dictionary).Of(**compiled);

@@ -14,15 +14,15 @@ namespace schedfw {
 
 /// Instruction sets that loops are compiled for, each including the ones before it.
 enum class SimdLevel : std::uint8_t {
-  kNone,      ///< what the compiler was told to use
-  kX86_64V2,  ///< SSE4.2
+  kNone,     ///< what the compiler was told to use
+  kX8664V2,  ///< SSE4.2
   kAvx2,
   kAvx512,  ///< F, BW, DQ and VL
 };
 
 inline constexpr std::array<std::pair<std::string_view, SimdLevel>, 4> kSimdLevelNames{{
     {"none", SimdLevel::kNone},
-    {"x86-64-v2", SimdLevel::kX86_64V2},
+    {"x86-64-v2", SimdLevel::kX8664V2},
     {"avx2", SimdLevel::kAvx2},
     {"avx512", SimdLevel::kAvx512},
 }};
@@ -47,7 +47,7 @@ inline SimdLevel MaxSimdLevel() {
       return SimdLevel::kAvx512;
     }
     if (__builtin_cpu_supports("avx2")) return SimdLevel::kAvx2;
-    if (__builtin_cpu_supports("sse4.2")) return SimdLevel::kX86_64V2;
+    if (__builtin_cpu_supports("sse4.2")) return SimdLevel::kX8664V2;
     return SimdLevel::kNone;
   }();
   return level;
@@ -67,7 +67,7 @@ inline std::atomic<SimdLevel>& SimdLevelInUse() {
 // operation: results are the same to the last bit (the headers are used with -ffp-contract=off).
 #if defined(__x86_64__) && defined(__GNUC__)
 template <typename F, typename... Args>
-[[gnu::target("sse4.2,popcnt"), gnu::noinline]] void RunX86_64V2(F loop, Args... args) {
+[[gnu::target("sse4.2,popcnt"), gnu::noinline]] void RunX8664V2(F loop, Args... args) {
   loop(args...);
 }
 template <typename F, typename... Args>
@@ -117,8 +117,8 @@ void RunSimd(F loop, Args... args) {
       return internal::RunAvx512(loop, args...);
     case SimdLevel::kAvx2:
       return internal::RunAvx2(loop, args...);
-    case SimdLevel::kX86_64V2:
-      return internal::RunX86_64V2(loop, args...);
+    case SimdLevel::kX8664V2:
+      return internal::RunX8664V2(loop, args...);
     case SimdLevel::kNone:
       break;
   }

@@ -261,11 +261,10 @@ class NodeObject {
 class PodObject {
  public:
   PodObject() = default;
-  /// Keeps the object.
-  PodObject(std::shared_ptr<const api::Pod> whole) : whole_(std::move(whole)) {}
   PodObject(const PodObject& other)
       : whole_(other.whole_), pattern_(other.pattern_), bytes_(other.bytes_) {}
   PodObject& operator=(const PodObject&) = delete;
+  /// Keeps the object.
   PodObject& operator=(std::shared_ptr<const api::Pod> whole) {
     whole_ = std::move(whole);
     return *this;

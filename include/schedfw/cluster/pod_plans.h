@@ -111,8 +111,8 @@ class PodPlans {
     }
     return nullptr;
   }
-  Result<void> Add(std::uint64_t hash, std::shared_ptr<const api::Pod> pattern, bool for_cycle,
-                   Dictionary& dictionary, std::shared_ptr<const PodPlan>& plan) {
+  Result<void> Add(std::uint64_t hash, const std::shared_ptr<const api::Pod>& pattern,
+                   bool for_cycle, Dictionary& dictionary, std::shared_ptr<const PodPlan>& plan) {
     auto made = CompilePlan(pattern, for_cycle, dictionary);
     if (!made) return made.error().In("Pod " + pattern->FullName());
     plan = std::make_shared<const PodPlan>(*std::move(made));

@@ -34,8 +34,9 @@ inline constexpr Row kMaxBlockRows = 1024;
 /// The rows that a call is about, ascending: a range, or a list.
 class Rows {
  public:
-  Rows(RowRange range) : begin_(range.begin), size_(range.size()) {}
-  Rows(std::span<const Row> list) : list_(list.data()), size_(static_cast<Row>(list.size())) {}
+  Rows(RowRange range) : begin_(range.begin), size_(range.size()) {}  // NOLINT
+  Rows(std::span<const Row> list)                                     // NOLINT
+      : list_(list.data()), size_(static_cast<Row>(list.size())) {}
 
   Row size() const { return size_; }
   bool IsRange() const { return list_ == nullptr; }

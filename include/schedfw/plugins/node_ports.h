@@ -120,8 +120,8 @@ class NodePorts : public PreFilterPlugin,
 
   static bool ConflictByText(const api::Pod& a, const api::Pod& b) {
     Dictionary scratch;
-    auto x = CompilePod(std::make_shared<const api::Pod>(a), /*with_plan=*/false, scratch);
-    auto y = CompilePod(std::make_shared<const api::Pod>(b), /*with_plan=*/false, scratch);
+    auto x = CompilePod(std::make_shared<const api::Pod>(a), /*for_cycle=*/false, scratch);
+    auto y = CompilePod(std::make_shared<const api::Pod>(b), /*for_cycle=*/false, scratch);
     return !x || !y || Conflict(**x, **y, scratch.Intern("0.0.0.0"));
   }
 };
