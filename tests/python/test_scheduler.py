@@ -183,9 +183,9 @@ def test_what_is_no_profile(value):
             "threads: 1000000 is not allowed (allowed: 0 to 1024)",
         ),
         (
-            {"grain_rows": 0},
+            {"grain_rows": -1},
             schedfw.ConfigError,
-            "grain_rows: 0 is not allowed (allowed: 1 to 4294967295)",
+            "grain_rows: -1 is not allowed (allowed: 0 to 4294967295)",
         ),
         (
             {"seed": -1},

@@ -24,7 +24,10 @@ namespace schedfw {
 class Executor {
  public:
   explicit Executor(ExecutorOptions options = {}) : options_(options) {
-    options_.grain_rows = std::clamp<Row>(options_.grain_rows, 1, kMaxBlock);
+    parallel_rows_ =
+        options_.grain_rows == 0 ? kParallelRows : 2 * std::size_t{options_.grain_rows};
+    options_.grain_rows =
+        options_.grain_rows == 0 ? kMaxBlock : std::min<Row>(options_.grain_rows, kMaxBlock);
     // TBB warns on standard error when an arena is larger than it may ever become.
     const auto allowed =
         tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
@@ -60,24 +63,26 @@ class Executor {
     });
   }
 
-  /// Calls fn(i) for i in [0, count), each as a task of its own when `work_rows` × count is worth
+  /// Calls fn(i) for i in [0, count), each as a task of its own if work on that many rows is worth
   /// it.
   template <typename F>
   void ForEach(std::size_t count, std::size_t work_rows, F&& fn) const {
-    if (options_.threads == 1 || count < 2 ||
-        count * work_rows < 2 * std::size_t{options_.grain_rows}) {
+    if (count < 2 || IsSerial(work_rows)) {
       for (std::size_t i = 0; i < count; ++i) fn(i);
       return;
     }
     InArena([&] { tbb::parallel_for(std::size_t{0}, count, fn); });
   }
 
+  /// Rows from which on a second thread pays. A parallel loop costs some 10 µs, mostly for waking a
+  /// thread; the passes of a cycle (Filter, Score, the sum) take 1 to 6 ns a row, so half of the
+  /// work must be worth more than that (benchmarks/cycle_benchmark.cc, BM_Schedule).
+  static constexpr std::size_t kParallelRows = 8192;
+
  private:
   static constexpr Row kMaxBlock = 1024;
 
-  bool IsSerial(std::size_t count) const {
-    return options_.threads == 1 || count < 2 * std::size_t{options_.grain_rows};
-  }
+  bool IsSerial(std::size_t count) const { return options_.threads == 1 || count < parallel_rows_; }
 
   // In the caller's arena a thread that waits for its blocks takes no work of the caller's: that
   // could be another cycle, on top of this one.
@@ -91,6 +96,7 @@ class Executor {
   }
 
   ExecutorOptions options_;
+  std::size_t parallel_rows_;  // fewer are done on the calling thread
   std::shared_ptr<tbb::task_arena> arena_;
 };
 

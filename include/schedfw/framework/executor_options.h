@@ -16,9 +16,9 @@ struct ExecutorOptions {
   /// a program of its own: all cores), any other number an arena of that size. TBB uses no more
   /// than there are cores, unless a tbb::global_control allows more when the Executor is made.
   int threads = 1;
-  /// Rows that one task takes at least; fewer are done on the calling thread. The default is where
-  /// a second thread begins to pay for the default plugins.
-  Row grain_rows = 512;
+  /// Rows that one task takes; fewer than twice as many are done on the calling thread. 0 chooses
+  /// by what was measured of the built-in plugins: see Executor::kParallelRows.
+  Row grain_rows = 0;
   NormalizeMode normalize = NormalizeMode::kParallel;
 };
 

@@ -471,9 +471,13 @@ SCHEDFW_INLINE void Framework::NormalizeAll(const Cycle& cycle, std::span<const 
         score.entry->extensions->NormalizeScore(cycle, feasible, {score.scores, feasible.size()});
     if (!done.ok()) score.fault = std::move(done);
   };
+  const bool any =
+      std::any_of(active_scores_.begin(), active_scores_.end(), [&](const auto& score) {
+        return score.kept && score.entry->extensions != nullptr && score.entry->blocks == nullptr;
+      });
   if (serial) {
     for (std::size_t p = 0; p < active_scores_.size(); ++p) normalize(p);
-  } else {
+  } else if (any) {
     executor_->ForEach(active_scores_.size(), feasible.size(), normalize);
   }
 }

@@ -3,6 +3,8 @@
 #define SCHEDFW_PLUGINS_POD_TOPOLOGY_SPREAD_H_
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -464,7 +466,17 @@ class PodTopologySpread : public PreFilterPlugin,
   static std::int64_t CountDomains(const SpreadCount::Fixed& fixed, ScoreState& state,
                                    std::span<const Row> feasible) {
     std::vector<std::uint8_t>& present = state.present;
-    present.assign(fixed.column->OrdinalCount(), 0);
+    const std::size_t ordinals = fixed.column->OrdinalCount();
+    if (ordinals <= 64 && state.ignored.empty()) {  // a bit each: nothing is stored in the loop
+      const std::uint32_t* ordinal = fixed.column->ordinals.data();
+      std::uint64_t seen = 0;
+      for (const Row row : feasible) seen |= std::uint64_t{1} << ordinal[row];
+      if (!fixed.complete && (seen & 1) != 0) {  // nodes without the key
+        seen = (seen & ~std::uint64_t{1}) | std::uint64_t{1} << fixed.empty_value;
+      }
+      return std::popcount(seen);
+    }
+    present.assign(ordinals, 0);
     // Once all have been seen the rest needn't be looked at.
     const std::size_t all = present.size() - (fixed.complete ? 1 : 0);
     std::size_t seen = 0;
