@@ -27,6 +27,7 @@ struct LabelColumn {
   std::vector<StringId> values;
   std::unordered_map<StringId, std::uint32_t> ordinal_of;  ///< look-ups only
   bool unique = false;                                     ///< no two nodes have the same value
+  bool complete = false;                                   ///< every node has the label
 
   /// How many ordinals there are, absence (0) included.
   std::size_t OrdinalCount() const { return values.size() + 1; }
@@ -70,6 +71,7 @@ class NodeIndex {
       column->ordinals.resize(nodes.size());
       std::size_t with_label = 0;
       for (std::size_t row = 0; row < nodes.size(); ++row) {
+        Prefetch(nodes, row);
         const StringId* value = FindLabel(nodes[row]->labels, key);
         if (value == nullptr) continue;
         ++with_label;
@@ -79,6 +81,7 @@ class NodeIndex {
         column->ordinals[row] = it->second;
       }
       column->unique = with_label == column->values.size();
+      column->complete = with_label == nodes.size();
     }
     return *column;
   }
@@ -105,9 +108,13 @@ class NodeIndex {
     if (name_rank_.size() != nodes.size()) {
       std::vector<std::uint32_t> order(nodes.size());
       std::iota(order.begin(), order.end(), 0u);
-      std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const auto by_name = [&](std::uint32_t a, std::uint32_t b) {
         return nodes[a]->name_text < nodes[b]->name_text;
-      });
+      };
+      // Files add nodes in the order of names.
+      if (!std::is_sorted(order.begin(), order.end(), by_name)) {
+        std::sort(order.begin(), order.end(), by_name);
+      }
       name_rank_.resize(nodes.size());
       for (std::uint32_t i = 0; i < order.size(); ++i) name_rank_[order[i]] = i;
       name_order_ = std::is_sorted(order.begin(), order.end());
@@ -150,6 +157,18 @@ class NodeIndex {
   }
 
  private:
+  // Records are all over the memory: those of the next rows are fetched meanwhile.
+  static void Prefetch(const BlockColumn<NodePtr>& nodes, std::size_t row) {
+#if defined(__GNUC__)
+    constexpr std::size_t kRecords = 16, kLabels = 8;
+    if (row + kRecords >= nodes.size()) return;
+    __builtin_prefetch(&nodes[row + kRecords]->labels);
+    __builtin_prefetch(nodes[row + kLabels]->labels.data());
+#else
+    (void)nodes, (void)row;
+#endif
+  }
+
   const std::uint64_t id_;
   mutable std::mutex mutex_;
   mutable std::map<StringId, std::unique_ptr<LabelColumn>> labels_;

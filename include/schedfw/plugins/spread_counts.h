@@ -160,8 +160,7 @@ class SpreadCounts {
       fixed->column = columns[i];
       fixed->matcher = Matcher(fixed->constraint.selector);
       fixed->empty_value = key_.require_all_keys ? 0 : columns[i]->OrdinalOf(0);
-      fixed->complete = std::find(columns[i]->ordinals.begin(), columns[i]->ordinals.end(), 0u) ==
-                        columns[i]->ordinals.end();
+      fixed->complete = columns[i]->complete;
       fixed->by_host = fixed->constraint.topology_key == hostname;
       fixed->eligible.resize(nodes);
       SpreadCount& count = counts_.emplace_back();
@@ -173,7 +172,20 @@ class SpreadCounts {
         pods = snapshot.CountPods(fixed->matcher);
         known.assign(pods.data(), pods.data() + nodes);
       }
-      for (Row row = 0; row < nodes; ++row) {
+      const bool all_take_part =
+          fixed->complete &&
+          (!key_.require_all_keys ||
+           std::all_of(columns.begin(), columns.end(),
+                       [](const LabelColumn* column) { return column->complete; })) &&
+          (!fixed->constraint.honor_affinity || affinity.Empty()) &&
+          (!fixed->constraint.honor_taints || untolerated.empty());
+      if (all_take_part) {  // then every value has a node that does
+        std::fill(fixed->eligible.begin(), fixed->eligible.end(), std::uint8_t{1});
+        std::fill(counts.begin() + 1, counts.end(), std::int64_t{0});
+        const std::uint32_t* ordinals = columns[i]->ordinals.data();
+        for (Row row = 0; row < known.size(); ++row) counts[ordinals[row]] += known[row];
+      }
+      for (Row row = 0; row < nodes && !all_take_part; ++row) {
         if (!takes_part(fixed->constraint, row)) continue;
         fixed->eligible[row] = 1;
         std::int64_t& sum = counts[fixed->Domain(row)];
