@@ -27,8 +27,8 @@ PREEMPT = PLUGINS + "default_preemption.h"
 REQUESTS = CLUSTER + "pod_requests.h"
 TREE = CLUSTER + "node_tree.h"
 API = "include/schedfw/api/normalize.h"
-FRAMEWORK = "include/schedfw/framework/framework.h"
-SCHEDULER = "include/schedfw/scheduler/scheduler.h"
+FRAMEWORK = "include/schedfw/framework/framework_inl.h"
+SCHEDULER = "include/schedfw/scheduler/scheduler_inl.h"
 
 FAULTS = [
     Fault(
@@ -369,7 +369,7 @@ FAULTS = [
     Fault(
         "PrioritySort: by arrival only",
         PLUGINS + "priority_sort.h",
-        "if (⟦a.pod->priority != b.pod->priority⟧)",
+        "if (⟦a.pod->priority() != b.pod->priority()⟧)",
         "false",
     ),
     Fault(
@@ -399,7 +399,7 @@ FAULTS = [
     Fault(
         "PodTopologySpread: changes in other namespaces",
         SPREAD,
-        "if (filter == nullptr || ⟦pod.ns != cycle.pod.ns⟧) return {};",
+        "if (filter == nullptr || ⟦pod.ns() != cycle.pod.ns()⟧) return {};",
         "false",
     ),
     Fault(
@@ -411,8 +411,8 @@ FAULTS = [
     Fault(
         "PodTopologySpread: changes of deleting pods",
         SPREAD,
-        "if (⟦filter == nullptr⟧ || pod.ns != cycle.pod.ns) return {};",
-        "filter == nullptr || pod.terminating",
+        "if (⟦filter == nullptr⟧ || pod.ns() != cycle.pod.ns()) return {};",
+        "filter == nullptr || pod.terminating()",
     ),
     Fault(
         "InterPodAffinity: required affinity",
@@ -589,8 +589,8 @@ FAULTS = [
     Fault(
         "InterPodAffinity: changes of deleting pods",
         CLUSTER + "pod_matcher.h",
-        "⟦(terminating || !pod.terminating)⟧ &&",
-        "!pod.terminating",
+        "⟦(terminating || !pod.terminating())⟧ &&",
+        "!pod.terminating()",
     ),
     Fault(
         "API server: matchLabelKeys of affinity",
@@ -664,8 +664,8 @@ FAULTS = [
     Fault(
         "DefaultPreemption: victims of the same priority",
         PREEMPT,
-        "if (⟦pod->priority < cycle.pod.priority⟧) lower",
-        "pod->priority <= cycle.pod.priority",
+        "if (⟦pod->priority() < cycle.pod.priority()⟧) lower",
+        "pod->priority() <= cycle.pod.priority()",
     ),
     Fault(
         "DefaultPreemption: preemptionPolicy",
@@ -676,7 +676,7 @@ FAULTS = [
     Fault(
         "DefaultPreemption: not eligible because of pods of its priority",
         PREEMPT,
-        "if (⟦victim->priority < cycle.pod.priority⟧ && IsBeing",
+        "if (⟦victim->priority() < cycle.pod.priority()⟧ && IsBeing",
         "true",
     ),
     Fault(
@@ -774,7 +774,7 @@ FAULTS = [
     Fault(
         "DefaultPreemption: budgets of other namespaces",
         PREEMPT,
-        "if (⟦pod.ns != budget.ns⟧ ||",
+        "if (⟦pod.ns() != budget.ns⟧ ||",
         "false",
     ),
     Fault(
@@ -810,13 +810,13 @@ FAULTS = [
     Fault(
         "DefaultPreemption: picks by the highest priority",
         PREEMPT,
-        "trial.violations, ⟦top.priority⟧, sum",
+        "trial.violations, ⟦top.priority()⟧, sum",
         "0",
     ),
     Fault(
         "DefaultPreemption: picks by the sum of priorities",
         PREEMPT,
-        "top.priority, ⟦sum⟧,",
+        "top.priority(), ⟦sum⟧,",
         "std::int64_t{0}",
     ),
     Fault(
@@ -834,20 +834,20 @@ FAULTS = [
     Fault(
         "DefaultPreemption: negative priorities in the sum",
         PREEMPT,
-        "sum += ⟦victim.pod->priority + kShift⟧;",
-        "std::int64_t{victim.pod->priority}",
+        "sum += ⟦victim.pod->priority() + kShift⟧;",
+        "std::int64_t{victim.pod->priority()}",
     ),
     Fault(
         "DefaultPreemption: start of the most important victims",
         PREEMPT,
-        "if (⟦victim.pod->priority == top.priority⟧)",
+        "if (⟦victim.pod->priority() == top.priority()⟧)",
         "true",
     ),
     Fault(
         "nominated pods: of the same priority",
         FRAMEWORK,
-        "if (⟦nominated->priority >= pod.priority⟧ &&",
-        "nominated->priority > pod.priority",
+        "if (⟦nominated->priority() >= pod.priority()⟧ &&",
+        "nominated->priority() > pod.priority()",
     ),
     Fault(
         "nominated pods: the pod itself",
