@@ -304,7 +304,7 @@ TEST(PackedObjects, AreMadeAgainAsTheyWere) {
     EXPECT_EQ(kept->pod->status.phase, pod.status.phase);
     EXPECT_EQ(kept->pod->status.start_time_ns, pod.status.start_time_ns);
     EXPECT_EQ(kept->pod->status.conditions, pod.status.conditions);
-    EXPECT_EQ(kept->start_time_ns, pod.status.start_time_ns);
+    EXPECT_EQ(kept->start_time_ns(), pod.status.start_time_ns);
     ++pods;
   }
   EXPECT_GT(pods, 20);

@@ -91,14 +91,10 @@ class Cluster {
     const Row row = *found;
     const std::vector<PodPtr> pods = state_.pods_[row];
     for (const PodPtr& pod : pods) {
-      RemoveFromRow(*pod, row);
-      Placement placement = *state_.placements_.Find(pod->Key());
-      placement.where = Where::kOrphan;
-      state_.placements_.Set(pod->Key(), placement);
+      RemoveFromRow(pod->Key(), row);
+      state_.placements_.FindMutable(pod->Key())->where = Where::kOrphan;
       // The pod remembers which node it names, also when it was only assumed there.
-      PodPtr orphan = WithNodeName(pod, name);
-      state_.placements_.FindMutable(pod->Key())->pod = orphan;
-      state_.orphans_.Mutable().push_back(std::move(orphan));
+      state_.orphans_.Mutable().push_back(WithNodeName(pod, name));
     }
     RemoveRow(row);
     return {};
@@ -138,17 +134,12 @@ class Cluster {
                           : state_.plans_->Compile(std::make_shared<const api::Pod>(std::move(pod)),
                                                    dictionary());
     if (!compiled) return compiled.error();
-    const Placement old = *found;
-    if (!bound && old.where == Where::kPending) {  // it keeps its place among those that wait
-      RemoveNomination(*old.pod);
-      AddNomination(*compiled);
-      state_.pending_.Mutable()[old.index] = *compiled;
-      state_.placements_.FindMutable((*compiled)->Key())->pod = *compiled;
-      Advance();
+    if (!bound && found->where == Where::kPending) {  // it keeps its place among those that wait
+      ReplacePending(found->index, *std::move(compiled));
       return {};
     }
     Cluster before = Fork();
-    Erase(old);
+    Erase((*compiled)->Key());
     if (auto done = Insert(*std::move(compiled), bound ? node_name : std::string()); !done) {
       *this = std::move(before);
       return done;
@@ -158,9 +149,9 @@ class Cluster {
 
   /// Error: there is no such pod.
   Result<void> DeletePod(std::string_view ns, std::string_view name) {
-    const Placement* found = state_.FindPlacement(ns, name);
-    if (found == nullptr) return NoSuchPod(ns, name);
-    Erase(Placement(*found));
+    const std::uint64_t key = state_.KeyOf(ns, name);
+    if (state_.placements_.Find(key) == nullptr) return NoSuchPod(ns, name);
+    Erase(key);
     return {};
   }
 
@@ -171,18 +162,14 @@ class Cluster {
     const Placement* found = state_.FindPlacement(ns, name);
     if (found == nullptr) return NoSuchPod(ns, name);
     if (found->where != Where::kPending) {
-      return ArgumentError("Pod " + found->pod->FullName() + " does not wait for a node");
+      return ArgumentError("Pod " + std::string(ns) + "/" + std::string(name) +
+                           " does not wait for a node");
     }
-    const Placement old = *found;
-    if (old.pod->pod->status.nominated_node_name == node) return {};
-    api::Pod object = *old.pod->pod;
+    const PodInfo& pod = *(*state_.pending_)[found->index];
+    if (pod.pod->status.nominated_node_name == node) return {};
+    api::Pod object = *pod.pod;
     object.status.nominated_node_name = node;
-    PodPtr next = WithObject(*old.pod, std::move(object));
-    RemoveNomination(*old.pod);
-    AddNomination(next);
-    state_.pending_.Mutable()[old.index] = next;
-    state_.placements_.FindMutable(next->Key())->pod = next;
-    Advance();
+    ReplacePending(found->index, WithObject(pod, std::move(object)));
     return {};
   }
 
@@ -193,15 +180,11 @@ class Cluster {
     if (found == nullptr || found->where != Where::kPending) {
       return ArgumentError("Pod " + pod.FullName() + " does not wait for a node");
     }
-    const PodPtr kept = found->pod;
-    const std::uint32_t index = found->index;
+    const PodPtr kept = (*state_.pending_)[found->index];
     if (auto done = CheckRoom(*kept, row); !done) return done;
-    LeavePending(index);
+    LeavePending(found->index);
     AddToRow(kept, row);
-    Placement* placement = state_.placements_.FindMutable(kept->Key());
-    placement->where = Where::kNode;
-    placement->assumed = true;
-    placement->index = row;
+    state_.placements_.Set(kept->Key(), {row, Where::kNode, /*assumed=*/true});
     return {};
   }
 
@@ -211,10 +194,10 @@ class Cluster {
     if (found == nullptr || !found->assumed) {
       return ArgumentError("Pod " + pod.FullName() + " is not assumed");
     }
-    const Placement old = *found;
-    Erase(old);
+    const PodPtr kept = state_.PodAt(pod.Key(), *found);
+    Erase(pod.Key());
     // It names the node if that was deleted in the meantime.
-    return Insert(WithNodeName(old.pod, ""), {});
+    return Insert(WithNodeName(kept, ""), {});
   }
 
   /// Confirms an assumed pod: it is bound. Error: it is not assumed.
@@ -300,7 +283,7 @@ class Cluster {
 
   Result<CompiledRow> Compile(const api::Node& node) {
     CompiledRow out;
-    auto record = std::make_shared<NodeRecord>(node);
+    auto record = std::make_shared<NodeRecord>(node, dictionary());
     for (const auto& [name, quantity] : *node.status.allocatable) {
       const ResourceId resource = dictionary().Resource(name);
       if (!dictionary().IsCounted(resource)) continue;
@@ -315,16 +298,12 @@ class Cluster {
       }
       out.allocatable.push_back({resource, *value});
     }
-    record->name = dictionary().Intern(node.metadata.name);
-    record->labels = dictionary().InternLabels(node.metadata.labels);
+    std::vector<StringId> images;
     for (const api::ContainerImage& image : node.status.images) {
-      for (const std::string& name : image.names) {
-        record->images.push_back(dictionary().Intern(name));
-      }
+      for (const std::string& name : image.names) images.push_back(dictionary().Intern(name));
     }
-    std::sort(record->images.begin(), record->images.end());
-    record->images.erase(std::unique(record->images.begin(), record->images.end()),
-                         record->images.end());
+    std::sort(images.begin(), images.end());
+    record->images.assign(images.begin(), std::unique(images.begin(), images.end()));
     out.taints = dictionary().TaintSet(node.spec.taints);
     out.unschedulable = node.spec.unschedulable;
     record->zone = dictionary().Intern(NodeTree::ZoneKey(node));
@@ -366,6 +345,7 @@ class Cluster {
       if (column.size() != 0) column.Set(row, 0);
     }
     for (const ResourceAmount& amount : compiled.allocatable) {
+      if (amount.amount == 0) continue;  // as where the node doesn't offer it
       ColumnOf(state_.allocatable_, amount.resource).Set(row, amount.amount);
     }
     const std::uint8_t unschedulable = compiled.unschedulable ? 1 : 0;
@@ -378,8 +358,23 @@ class Cluster {
   // The column of a resource, made of zeros if it has none yet.
   Column<std::int64_t>& ColumnOf(std::vector<Column<std::int64_t>>& columns, ResourceId resource) {
     if (columns.size() <= resource) columns.resize(resource + 1);
-    if (columns[resource].size() == 0) columns[resource].Mutable().resize(state_.size());
-    return columns[resource];
+    Column<std::int64_t>& column = columns[resource];
+    if (column.size() == 0) {
+      column.Reserve(state_.zeros_.capacity());
+      column.Mutable().resize(state_.size());
+    }
+    return column;
+  }
+  // Columns grow by doubling otherwise, and a half of them stays empty.
+  void ReserveRows(std::size_t rows) {
+    state_.zeros_.Reserve(rows);
+    state_.non_zero_cpu_.Reserve(rows);
+    state_.non_zero_memory_.Reserve(rows);
+    state_.pod_count_.Reserve(rows);
+    state_.unschedulable_.Reserve(rows);
+    state_.taint_sets_.Reserve(rows);
+    state_.host_port_pods_.Reserve(rows);
+    state_.generations_.Reserve(rows);
   }
 
   void RemoveRow(Row row) {
@@ -471,8 +466,8 @@ class Cluster {
     state_.terms_.Change(*pod, row, 1, state_.generation_);
   }
 
-  void RemoveFromRow(const PodInfo& pod, Row row) {
-    const PodPtr removed = TakeFromRow(pod, row);
+  void RemoveFromRow(std::uint64_t key, Row row) {
+    const PodPtr removed = TakeFromRow(key, row);
     state_.pod_counts_.Change(*removed, row, -1, dictionary());
     state_.terms_.Change(*removed, row, -1, state_.generation_);
   }
@@ -482,11 +477,10 @@ class Cluster {
     ChangeRow(*pod, row, 1);
     state_.pods_.Mutable(row).push_back(pod);
   }
-  PodPtr TakeFromRow(const PodInfo& pod, Row row) {
+  PodPtr TakeFromRow(std::uint64_t key, Row row) {
     std::vector<PodPtr>& pods = state_.pods_.Mutable(row);
-    const auto it = std::find_if(pods.begin(), pods.end(), [&](const PodPtr& candidate) {
-      return candidate->Key() == pod.Key();
-    });
+    const auto it = std::find_if(pods.begin(), pods.end(),
+                                 [&](const PodPtr& candidate) { return candidate->Key() == key; });
     PodPtr removed = std::move(*it);
     ChangeRow(*removed, row, -1);
     *it = std::move(pods.back());
@@ -533,6 +527,7 @@ class Cluster {
     std::stable_sort(nodes.begin(), nodes.end(), [](const api::Node* a, const api::Node* b) {
       return a->metadata.name < b->metadata.name;
     });
+    ReserveRows(nodes.size());
     for (api::Node* node : nodes) {
       if (auto done = AddNode(std::move(*node)); !done) return done.error();
     }
@@ -579,7 +574,8 @@ class Cluster {
 
   // `node` is spec.nodeName.
   Result<void> Insert(PodPtr pod, const std::string& node) {
-    Placement placement{pod, Where::kPending, false, 0};
+    const std::uint64_t key = pod->Key();
+    Placement placement;
     if (node.empty()) {
       std::vector<PodPtr>& pending = state_.pending_.Mutable();
       placement.index = static_cast<std::uint32_t>(pending.size());
@@ -595,25 +591,36 @@ class Cluster {
       state_.orphans_.Mutable().push_back(std::move(pod));
     }
     Advance();
-    state_.placements_.Set(placement.pod->Key(), placement);
+    state_.placements_.Set(key, placement);
     return {};
   }
 
-  void Erase(const Placement& placement) {
+  // The pod with this key, which there is.
+  void Erase(std::uint64_t key) {
+    const Placement placement = *state_.placements_.Find(key);
     switch (placement.where) {
       case Where::kPending:
         LeavePending(placement.index);
         break;
       case Where::kNode:
-        RemoveFromRow(*placement.pod, placement.index);
+        RemoveFromRow(key, placement.index);
         break;
       case Where::kOrphan:
         std::erase_if(state_.orphans_.Mutable(),
-                      [&](const PodPtr& pod) { return pod->Key() == placement.pod->Key(); });
+                      [&](const PodPtr& pod) { return pod->Key() == key; });
         break;
     }
     Advance();
-    state_.placements_.Erase(placement.pod->Key());
+    state_.placements_.Erase(key);
+  }
+
+  // Another object of the same pod, which keeps its place among those that wait.
+  void ReplacePending(std::uint32_t index, PodPtr next) {
+    PodPtr& place = state_.pending_.Mutable()[index];
+    RemoveNomination(*place);
+    AddNomination(next);
+    place = std::move(next);
+    Advance();
   }
 
   void LeavePending(std::uint32_t index) {
@@ -654,7 +661,6 @@ class Cluster {
     auto out = std::make_shared<PodInfo>();
     out->plan = pod.plan;
     out->name = pod.name;
-    out->start_time_ns = pod.start_time_ns;
     out->pod = std::make_shared<const api::Pod>(std::move(object));
     return out;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
@@ -29,6 +30,8 @@ using StringId = std::uint32_t;
 using LabelSetId = std::uint32_t;
 /// An interned list of taints; 0 is the empty list.
 using TaintSetId = std::uint32_t;
+/// An interned container image with its names and size.
+using ImageId = std::uint32_t;
 /// An interned term of inter-pod affinity (see affinity.h).
 using AffinityTermId = std::uint32_t;
 /// A resource's column; the first four are fixed.
@@ -142,6 +145,27 @@ class Dictionary {
     std::shared_lock lock(mutex_);
     return taint_sets_[id];
   }
+
+  ImageId Image(const api::ContainerImage& image) {
+    std::vector<std::uint32_t> words = {
+        static_cast<std::uint32_t>(image.size_bytes),
+        static_cast<std::uint32_t>(static_cast<std::uint64_t>(image.size_bytes) >> 32)};
+    for (const std::string& name : image.names) words.push_back(Intern(name));
+    std::unique_lock lock(mutex_);
+    const auto [it, inserted] =
+        image_ids_.try_emplace(std::move(words), static_cast<ImageId>(images_.size()));
+    if (inserted) images_.push_back(&it->first);
+    return it->second;
+  }
+  api::ContainerImage ImageOf(ImageId id) const {
+    std::shared_lock lock(mutex_);
+    const std::vector<std::uint32_t>& words = *images_[id];
+    api::ContainerImage out;
+    out.size_bytes = static_cast<std::int64_t>(std::uint64_t{words[1]} << 32 | words[0]);
+    for (std::size_t i = 2; i < words.size(); ++i) out.names.emplace_back(strings_.Text(words[i]));
+    return out;
+  }
+
   /// The number of an affinity term that is written as words; equal words, equal number. From 0 on,
   /// without gaps.
   AffinityTermId AffinityTerm(const std::vector<std::uint32_t>& words) {
@@ -155,8 +179,8 @@ class Dictionary {
   }
 
  private:
-  // The texts lie one after another in blocks that never move, and a table of hashes finds them: a
-  // string costs its characters and some 30 bytes.
+  // The texts lie one after another in blocks that never move, each behind its length, and a table
+  // of hashes finds them: a string costs its characters and some 23 bytes.
   class Strings {
    public:
     std::optional<StringId> Find(std::string_view text) const {
@@ -166,7 +190,7 @@ class Dictionary {
       return slot.id_plus_one - 1;
     }
     StringId Intern(std::string_view text) {
-      if (2 * (texts_.size() + 1) > slots_.size()) Grow();
+      if (4 * (texts_.size() + 1) > 3 * slots_.size()) Grow();
       const std::uint32_t hash = Hash(text);
       Slot& slot = slots_[Locate(text, hash)];
       if (slot.id_plus_one == 0) {
@@ -175,7 +199,11 @@ class Dictionary {
       }
       return slot.id_plus_one - 1;
     }
-    std::string_view Text(StringId id) const { return texts_[id]; }
+    std::string_view Text(StringId id) const {
+      std::uint32_t size = 0;
+      std::memcpy(&size, texts_[id], sizeof(size));
+      return {texts_[id] + sizeof(size), size};
+    }
 
    private:
     static constexpr std::size_t kBlock = std::size_t{1} << 16;
@@ -194,7 +222,7 @@ class Dictionary {
       const std::size_t mask = slots_.size() - 1;  // a power of two
       for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
         const Slot& slot = slots_[at];
-        if (slot.id_plus_one == 0 || (slot.hash == hash && texts_[slot.id_plus_one - 1] == text)) {
+        if (slot.id_plus_one == 0 || (slot.hash == hash && Text(slot.id_plus_one - 1) == text)) {
           return at;
         }
       }
@@ -210,24 +238,26 @@ class Dictionary {
         slots_[at] = slot;
       }
     }
-    std::string_view Store(std::string_view text) {
-      if (text.size() > left_) {
-        const std::size_t size = std::max(kBlock, text.size());
-        blocks_.push_back(std::make_unique<char[]>(size));
+    const char* Store(std::string_view text) {
+      const auto size = static_cast<std::uint32_t>(text.size());
+      const std::size_t needed = sizeof(size) + text.size();
+      if (needed > left_) {
+        left_ = std::max(kBlock, needed);
+        blocks_.push_back(std::make_unique<char[]>(left_));
         free_ = blocks_.back().get();
-        left_ = size;
       }
-      std::copy(text.begin(), text.end(), free_);
-      const std::string_view out(free_, text.size());
-      free_ += text.size();
-      left_ -= text.size();
+      const char* out = free_;
+      std::memcpy(free_, &size, sizeof(size));
+      std::memcpy(free_ + sizeof(size), text.data(), text.size());
+      free_ += needed;
+      left_ -= needed;
       return out;
     }
 
     std::vector<std::unique_ptr<char[]>> blocks_;
     char* free_ = nullptr;
     std::size_t left_ = 0;
-    std::vector<std::string_view> texts_;  // by id
+    std::deque<const char*> texts_;  // by id: the size and the characters
     std::vector<Slot> slots_;
   };
   struct LabelsHash {
@@ -258,6 +288,8 @@ class Dictionary {
   std::deque<Labels> label_sets_;
   std::unordered_map<Labels, LabelSetId, LabelsHash> label_set_ids_;  // look-ups only
   std::deque<std::vector<api::Taint>> taint_sets_;
+  std::map<std::vector<std::uint32_t>, ImageId> image_ids_;
+  std::deque<const std::vector<std::uint32_t>*> images_;  // by id: the size in two words, the names
   std::map<std::vector<std::uint32_t>, AffinityTermId> affinity_terms_;
 };
 

@@ -26,7 +26,7 @@ class DryRun {
     return {};
   }
   /// The pod is on the node. O(pods of the node).
-  void RemovePod(const PodInfo& pod, Row row) { cluster_.TakeFromRow(pod, row); }
+  void RemovePod(const PodInfo& pod, Row row) { cluster_.TakeFromRow(pod.Key(), row); }
 
  private:
   Cluster cluster_;

@@ -40,11 +40,15 @@ struct LabelColumn {
 
 /// A node as it was added, and its labels and images as ids.
 struct NodeRecord {
-  explicit NodeRecord(const api::Node& object) : node(object), name_text(object.metadata.name) {}
+  NodeRecord(const api::Node& node, Dictionary& dictionary)
+      : object(node, dictionary),
+        name_text(node.metadata.name),
+        name(dictionary.Intern(name_text)),
+        labels(dictionary.InternLabels(node.metadata.labels)) {}
 
-  NodeObject node;
+  NodeObject object;
   std::string name_text;
-  StringId name = 0;
+  StringId name;
   Labels labels;
   std::vector<StringId> images;  ///< sorted, each once
   StringId zone = 0;             ///< see NodeTree::ZoneKey

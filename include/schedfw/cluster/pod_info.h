@@ -117,7 +117,6 @@ struct PodInfo {
   std::shared_ptr<const PodPlan> plan;
   PodObject pod;
   StringId name = 0;
-  std::optional<std::int64_t> start_time_ns;  ///< status.startTime
 
   std::string FullName() const { return pod.FullName(); }
   std::uint64_t Key() const { return std::uint64_t{plan->ns} << 32 | name; }
@@ -125,6 +124,8 @@ struct PodInfo {
   LabelSetId label_set() const { return plan->label_set; }
   std::int32_t priority() const { return plan->priority; }
   bool terminating() const { return plan->terminating; }
+  /// status.startTime.
+  std::optional<std::int64_t> start_time_ns() const { return pod.StartTimeNs(); }
 };
 
 using PodPtr = std::shared_ptr<const PodInfo>;
@@ -510,7 +511,6 @@ inline Result<PodPtr> CompilePod(std::shared_ptr<const api::Pod> pod, bool for_c
   auto out = std::make_shared<PodInfo>();
   out->name = dictionary.Intern(pod->metadata.name);
   out->plan = std::make_shared<const PodPlan>(*std::move(plan));
-  out->start_time_ns = pod->status.start_time_ns;
   out->pod = std::move(pod);
   return PodPtr(std::move(out));
 }

@@ -83,7 +83,7 @@ class PodPlans {
         return done.error();
       }
     }
-    SetOwn(*pod, dictionary, *out);
+    out->name = dictionary.Intern(pod->metadata.name);
     out->pod = std::move(pod);
     return PodPtr(std::move(out));
   }
@@ -125,16 +125,12 @@ class PodPlans {
     return {};
   }
 
-  static void SetOwn(const api::Pod& pod, Dictionary& dictionary, PodInfo& out) {
-    out.name = dictionary.Intern(pod.metadata.name);
-    out.start_time_ns = pod.status.start_time_ns;
-  }
   static PodPtr Pack(const api::Pod& pod, std::shared_ptr<const PodPlan> plan,
                      Dictionary& dictionary) {
     auto out = std::make_shared<PodInfo>();
     out->pod.Pack(pod, *plan->pattern);
     out->plan = std::move(plan);
-    SetOwn(pod, dictionary, *out);
+    out->name = dictionary.Intern(pod.metadata.name);
     return out;
   }
 

@@ -2,6 +2,7 @@
 #ifndef SCHEDFW_CLUSTER_SNAPSHOT_H_
 #define SCHEDFW_CLUSTER_SNAPSHOT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -63,7 +64,10 @@ class Snapshot {
   Row size() const { return static_cast<Row>(nodes_.size()); }
   RowRange rows() const { return {0, size()}; }
   /// A node's object; kept packed until it is first asked for. O(size of the node) then.
-  const api::Node& node(Row row) const { return *nodes_[row]->node; }
+  const api::Node& node(Row row) const {
+    const NodeRecord& record = *nodes_[row];
+    return record.object.Get(record.name_text, record.labels, *dictionary_);
+  }
   const std::string& name(Row row) const { return nodes_[row]->name_text; }
   const NodeRecord& record(Row row) const { return *nodes_[row]; }
   /// The row of a node, or nullopt. O(1).
@@ -125,10 +129,11 @@ class Snapshot {
     }
     return out;
   }
-  /// A pod by namespace and name, or null. O(1).
+  /// A pod by namespace and name, or null. O(pods of its node).
   PodPtr FindPod(std::string_view ns, std::string_view name) const {
-    const Placement* placement = FindPlacement(ns, name);
-    return placement == nullptr ? nullptr : placement->pod;
+    const std::uint64_t key = KeyOf(ns, name);
+    const Placement* placement = placements_.Find(key);
+    return placement == nullptr ? nullptr : PodAt(key, *placement);
   }
   /// The node that a pod has, or nullopt when it waits, is on an unknown node, or doesn't exist.
   std::optional<Row> RowOf(std::string_view ns, std::string_view name) const {
@@ -193,16 +198,25 @@ class Snapshot {
   friend class Cluster;
 
   enum class Where : std::uint8_t { kPending, kNode, kOrphan };
+  // Where a pod is found; there is one a pod, so it is small.
   struct Placement {
-    PodPtr pod;
+    std::uint32_t index = 0;  // a row, a place in pending_, or unused
     Where where = Where::kPending;
     bool assumed = false;
-    std::uint32_t index = 0;  // a row, a place in pending_, or unused
   };
 
+  std::uint64_t KeyOf(std::string_view ns, std::string_view name) const {
+    return std::uint64_t{dictionary_->Intern(ns)} << 32 | dictionary_->Intern(name);
+  }
   const Placement* FindPlacement(std::string_view ns, std::string_view name) const {
-    return placements_.Find(std::uint64_t{dictionary_->Intern(ns)} << 32 |
-                            dictionary_->Intern(name));
+    return placements_.Find(KeyOf(ns, name));
+  }
+  const PodPtr& PodAt(std::uint64_t key, const Placement& placement) const {
+    if (placement.where == Where::kPending) return (*pending_)[placement.index];
+    const std::vector<PodPtr>& list =
+        placement.where == Where::kNode ? pods_[placement.index] : *orphans_;
+    return *std::find_if(list.begin(), list.end(),
+                         [&](const PodPtr& pod) { return pod->Key() == key; });
   }
 
   GenerationSource source_;

@@ -273,7 +273,7 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
   static Status AsError(const Status& status) { return Status::Error(status.message()); }
 
   static std::int64_t StartTime(const PodInfo& pod) {
-    return pod.start_time_ns.value_or(std::numeric_limits<std::int64_t>::max());
+    return pod.start_time_ns().value_or(std::numeric_limits<std::int64_t>::max());
   }
   // Higher priority, then an earlier start (MoreImportantVictim), then the first by name.
   static bool MoreImportant(const PodPtr& a, const PodPtr& b) {
