@@ -48,6 +48,7 @@ constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
     {"StatefulSet", "apps/v1"},
     {"PriorityClass", "scheduling.k8s.io/v1"},
     {"PodDisruptionBudget", "policy/v1"},
+    {"PodGroup", "scheduling.k8s.io/v1beta1"},
 };
 
 constexpr std::string_view kBlanks = " \t\r\n";
@@ -527,6 +528,13 @@ class Decoder {
     if (name == "policy/v1 PodDisruptionBudget") {
       return ReadInto(object, "PodDisruptionBudget", out_.pod_disruption_budgets);
     }
+    if (name == "scheduling.k8s.io/v1beta1 PodGroup" ||
+        name == "scheduling.k8s.io/v1alpha3 PodGroup") {
+      return ReadInto(object, "PodGroup", out_.pod_groups);
+    }
+    if (name == "scheduling.x-k8s.io/v1alpha1 PodGroup") {
+      return ReadInto(object, "PodGroup", out_.coscheduling_pod_groups);
+    }
     for (const auto& [known, its_version] : kKinds) {
       if (version.empty() && kind == known) {
         Missing(at, "apiVersion",
@@ -655,6 +663,8 @@ void ForEachList(ObjectList& a, ObjectList& b, F&& fn) {
   fn(a.replication_controllers, b.replication_controllers);
   fn(a.replica_sets, b.replica_sets);
   fn(a.stateful_sets, b.stateful_sets);
+  fn(a.pod_groups, b.pod_groups);
+  fn(a.coscheduling_pod_groups, b.coscheduling_pod_groups);
 }
 
 // Moves all objects behind those that are there. What may throw comes first.

@@ -294,6 +294,7 @@ void Fields(V& v, PodSpec& o) {
   v("resources", o.resources);
   v("hostNetwork", o.host_network);
   v("schedulingGates", o.scheduling_gates);
+  v("schedulingGroup", Nested{[&](auto& w) { w("podGroupName", o.scheduling_group); }});
   v("volumes", o.volumes);
   v("resourceClaims", o.resource_claims);
 }
@@ -333,6 +334,42 @@ void Fields(V& v, PriorityClass& o) {
   v("value", o.value);
   v("globalDefault", o.global_default);
   v("preemptionPolicy", o.preemption_policy);
+}
+
+template <typename V>
+void Fields(V& v, TopologyConstraint& o) {
+  v("key", o.key);
+}
+
+template <typename V>
+void Fields(V& v, PodGroup& o) {
+  v("metadata", o.metadata);
+  v("spec", Nested{[&](auto& w) {
+      w("schedulingPolicy", Nested{[&](auto& x) {
+          x("basic", Nested{[&](auto&) { o.basic = true; }});
+          x("gang", Nested{[&](auto& y) {
+              o.gang = true;
+              y("minCount", o.min_count);
+            }});
+        }});
+      w("schedulingConstraints", Nested{[&](auto& x) { x("topology", o.topology); }});
+      w("disruptionMode", Nested{[&](auto& x) {
+          x("single", Nested{[&](auto&) { o.disruption_single = true; }});
+          x("all", Nested{[&](auto&) { o.disruption_all = true; }});
+        }});
+      w("priorityClassName", o.priority_class_name);
+      w("priority", o.priority);
+    }});
+}
+
+template <typename V>
+void Fields(V& v, CoschedulingPodGroup& o) {
+  v("metadata", o.metadata);
+  v("spec", Nested{[&](auto& w) {
+      w("minMember", o.min_member);
+      w("minResources", o.min_resources);
+      w("scheduleTimeoutSeconds", o.schedule_timeout_seconds);
+    }});
 }
 
 template <typename V>

@@ -12,6 +12,7 @@
 #include "schedfw/api/meta.h"
 #include "schedfw/api/node.h"
 #include "schedfw/api/pod.h"
+#include "schedfw/api/pod_group.h"
 
 namespace schedfw::api {
 
@@ -64,6 +65,8 @@ struct ObjectList {
   std::vector<ReplicationController> replication_controllers;
   std::vector<ReplicaSet> replica_sets;
   std::vector<StatefulSet> stateful_sets;
+  std::vector<PodGroup> pod_groups;
+  std::vector<CoschedulingPodGroup> coscheduling_pod_groups;
 
   /// Objects that scheduling doesn't read: "apps/v1 Deployment" → how many.
   std::map<std::string, std::int64_t> ignored;

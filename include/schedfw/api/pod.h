@@ -168,6 +168,7 @@ struct PodSpec {
   std::optional<ResourceRequirements> resources;  ///< pod-level resources
   bool host_network = false;
   std::vector<PodSchedulingGate> scheduling_gates;
+  std::string scheduling_group;  ///< schedulingGroup.podGroupName; empty: none
   std::vector<Volume> volumes;
   std::vector<PodResourceClaim> resource_claims;
 };

@@ -221,6 +221,8 @@ class Cluster {
     for (const auto& o : objects.stateful_sets) next.UpsertStatefulSet(o);
     for (const auto& o : objects.pod_disruption_budgets) next.Upsert(o);
     for (const auto& o : objects.priority_classes) next.Upsert(o);
+    for (const auto& o : objects.pod_groups) next.Upsert(o);
+    for (const auto& o : objects.coscheduling_pod_groups) next.Upsert(o);
     for (const api::Node& node : objects.nodes) {
       auto done = next.state_.Find(node.metadata.name) ? next.UpdateNode(node) : next.AddNode(node);
       if (!done) return done;
@@ -255,6 +257,14 @@ class Cluster {
     ObjectStore::Upsert(Store().pod_disruption_budgets, std::move(o));
   }
   void Upsert(api::PriorityClass o) { ObjectStore::Upsert(Store().priority_classes, std::move(o)); }
+  void Upsert(api::PodGroup o) {
+    Advance();  // no answer of a plugin depends on it: objects_id() stays
+    ObjectStore::Upsert(state_.objects_.Mutable().pod_groups, std::move(o));
+  }
+  void Upsert(api::CoschedulingPodGroup o) {
+    Advance();
+    ObjectStore::Upsert(state_.objects_.Mutable().coscheduling_pod_groups, std::move(o));
+  }
 
  private:
   friend class ClusterReader;
@@ -315,6 +325,8 @@ class Cluster {
     const Row row = state_.size();
     compiled.record->arrival = Advance();
     state_.node_tree_.Add(compiled.record->zone);
+    state_.in_name_order_ =
+        state_.in_name_order_ && (row == 0 || state_.name(row - 1) < compiled.record->name_text);
     state_.nodes_.PushBack(compiled.record);
     state_.rows_by_name_.Set(compiled.record->name, row);
     for (auto* columns : {&state_.allocatable_, &state_.requested_}) {
@@ -379,6 +391,7 @@ class Cluster {
 
   void RemoveRow(Row row) {
     const Row last = state_.size() - 1;
+    state_.in_name_order_ = last == 0 || (state_.in_name_order_ && row == last);
     LeaveImages(*state_.nodes_[row]);
     state_.node_tree_.Remove(state_.nodes_[row]->zone);
     state_.rows_by_name_.Erase(state_.nodes_[row]->name);
@@ -438,7 +451,7 @@ class Cluster {
   }
 
   // The node set has changed: what was derived from it is made anew when asked for.
-  void NewIndex() { state_.index_ = std::make_shared<NodeIndex>(Advance()); }
+  void NewIndex() { state_.index_ = std::make_shared<NodeIndex>(Advance(), state_.in_name_order_); }
   std::uint64_t Advance() { return state_.generation_ = state_.source_.Next(); }
   void Touch(Row row) {
     state_.generations_.Set(row, Advance());
@@ -521,6 +534,8 @@ class Cluster {
     ObjectStore::Fill(store.stateful_sets, std::move(objects.stateful_sets));
     ObjectStore::Fill(store.pod_disruption_budgets, std::move(objects.pod_disruption_budgets));
     ObjectStore::Fill(store.priority_classes, std::move(objects.priority_classes));
+    ObjectStore::Fill(store.pod_groups, std::move(objects.pod_groups));
+    ObjectStore::Fill(store.coscheduling_pod_groups, std::move(objects.coscheduling_pod_groups));
 
     std::vector<api::Node*> nodes;
     for (api::Node& node : objects.nodes) nodes.push_back(&node);
@@ -661,6 +676,7 @@ class Cluster {
     auto out = std::make_shared<PodInfo>();
     out->plan = pod.plan;
     out->name = pod.name;
+    out->scheduling_group = pod.scheduling_group;
     out->pod = std::make_shared<const api::Pod>(std::move(object));
     return out;
   }

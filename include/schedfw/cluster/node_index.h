@@ -62,7 +62,9 @@ using NodePtr = std::shared_ptr<const NodeRecord>;
 /// it. Every member may be called from any thread; results stay valid as long as the index.
 class NodeIndex {
  public:
-  explicit NodeIndex(std::uint64_t id) : id_(id) {}
+  /// `in_name_order`: rows are known to be in the order of names.
+  explicit NodeIndex(std::uint64_t id, bool in_name_order = false)
+      : id_(id), in_name_order_(in_name_order) {}
   /// A number that no other index has.
   std::uint64_t id() const { return id_; }
 
@@ -115,10 +117,7 @@ class NodeIndex {
       const auto by_name = [&](std::uint32_t a, std::uint32_t b) {
         return nodes[a]->name_text < nodes[b]->name_text;
       };
-      // Files add nodes in the order of names.
-      if (!std::is_sorted(order.begin(), order.end(), by_name)) {
-        std::sort(order.begin(), order.end(), by_name);
-      }
+      if (!in_name_order_) std::sort(order.begin(), order.end(), by_name);
       name_rank_.resize(nodes.size());
       for (std::uint32_t i = 0; i < order.size(); ++i) name_rank_[order[i]] = i;
       name_order_ = std::is_sorted(order.begin(), order.end());
@@ -174,6 +173,7 @@ class NodeIndex {
   }
 
   const std::uint64_t id_;
+  const bool in_name_order_;
   mutable std::mutex mutex_;
   mutable std::map<StringId, std::unique_ptr<LabelColumn>> labels_;
   mutable std::map<StringId, std::unique_ptr<std::vector<std::uint8_t>>> images_;

@@ -22,6 +22,8 @@ struct ObjectStore {
   std::vector<api::StatefulSet> stateful_sets;
   std::vector<api::PodDisruptionBudget> pod_disruption_budgets;
   std::vector<api::PriorityClass> priority_classes;
+  std::vector<api::PodGroup> pod_groups;
+  std::vector<api::CoschedulingPodGroup> coscheduling_pod_groups;
 
   /// The object with this name, or nullptr. O(log n).
   template <typename T>

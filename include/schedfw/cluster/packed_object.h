@@ -300,6 +300,7 @@ void PackOwnFields(V& v, O& o, const api::Pod& pattern) {
   v.OrPattern(m.annotations, pattern.metadata.annotations);
   v.Time(m.creation_timestamp_ns), v.Time(m.deletion_timestamp_ns);
   v.OrPattern(o.spec.node_name, pattern.spec.node_name);
+  v.OrPattern(o.spec.scheduling_group, pattern.spec.scheduling_group);
   // One of the volumes has a name of the pod's own as a rule.
   auto volumes = std::uint64_t{o.spec.volumes.size()};
   v(volumes);

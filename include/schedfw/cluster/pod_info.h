@@ -117,9 +117,14 @@ struct PodInfo {
   std::shared_ptr<const PodPlan> plan;
   PodObject pod;
   StringId name = 0;
+  StringId scheduling_group = 0;  ///< spec.schedulingGroup.podGroupName; 0: none
 
   std::string FullName() const { return pod.FullName(); }
   std::uint64_t Key() const { return std::uint64_t{plan->ns} << 32 | name; }
+  /// Of its group: by namespace and name as well. 0: it has none.
+  std::uint64_t GroupKey() const {
+    return scheduling_group == 0 ? 0 : std::uint64_t{plan->ns} << 32 | scheduling_group;
+  }
   StringId ns() const { return plan->ns; }
   LabelSetId label_set() const { return plan->label_set; }
   std::int32_t priority() const { return plan->priority; }
@@ -510,6 +515,7 @@ inline Result<PodPtr> CompilePod(std::shared_ptr<const api::Pod> pod, bool for_c
   if (!plan) return plan.error().In("Pod " + pod->FullName());
   auto out = std::make_shared<PodInfo>();
   out->name = dictionary.Intern(pod->metadata.name);
+  out->scheduling_group = dictionary.Intern(pod->spec.scheduling_group);
   out->plan = std::make_shared<const PodPlan>(*std::move(plan));
   out->pod = std::move(pod);
   return PodPtr(std::move(out));

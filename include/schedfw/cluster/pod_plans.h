@@ -84,6 +84,7 @@ class PodPlans {
       }
     }
     out->name = dictionary.Intern(pod->metadata.name);
+    out->scheduling_group = dictionary.Intern(pod->spec.scheduling_group);
     out->pod = std::move(pod);
     return PodPtr(std::move(out));
   }
@@ -131,6 +132,7 @@ class PodPlans {
     out->pod.Pack(pod, *plan->pattern);
     out->plan = std::move(plan);
     out->name = dictionary.Intern(pod.metadata.name);
+    out->scheduling_group = dictionary.Intern(pod.spec.scheduling_group);
     return out;
   }
 

@@ -244,6 +244,7 @@ class Snapshot {
   PodCounts pod_counts_;
   TermCounts terms_;
   NodeTree node_tree_;
+  bool in_name_order_ = true;                             // rows are; false: they may be
   Cow<std::unordered_map<StringId, ImageState>> images_;  // look-ups only
 
   CowMap<Placement> placements_;

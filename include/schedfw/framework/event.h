@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedfw/api/node.h"
+#include "schedfw/api/pod_group.h"
 #include "schedfw/cluster/pod_info.h"
 
 namespace schedfw {
@@ -17,10 +18,12 @@ enum class EventResource : std::uint8_t {
   kUnscheduledPod,  ///< another pod that waits
   kTargetPod,       ///< the rejected pod itself
   kNode,
-  kWildCard,  ///< anything
+  kPodGroup,              ///< scheduling.k8s.io
+  kCoschedulingPodGroup,  ///< scheduling.x-k8s.io
+  kWildCard,              ///< anything
 };
 
-/// What happened to it, as a set of bits; upstream's ActionType.
+/// What happened to it, as a set of bits in upstream's order, which Matches() depends on.
 using ActionType = std::uint32_t;
 inline constexpr ActionType kAdd = 1u << 0;
 inline constexpr ActionType kDelete = 1u << 1;
@@ -29,16 +32,36 @@ inline constexpr ActionType kUpdateNodeLabel = 1u << 3;
 inline constexpr ActionType kUpdateNodeTaint = 1u << 4;
 inline constexpr ActionType kUpdateNodeCondition = 1u << 5;
 inline constexpr ActionType kUpdateNodeAnnotation = 1u << 6;
-inline constexpr ActionType kUpdatePodLabel = 1u << 7;
-inline constexpr ActionType kUpdatePodScaleDown = 1u << 8;
-inline constexpr ActionType kUpdatePodToleration = 1u << 9;
-inline constexpr ActionType kUpdatePodSchedulingGatesEliminated = 1u << 10;
-inline constexpr ActionType kAllActions = (1u << 11) - 1;
+inline constexpr ActionType kUpdateNodeDeclaredFeature = 1u << 7;
+inline constexpr ActionType kUpdateNodePreemptionPolicy = 1u << 8;
+inline constexpr ActionType kUpdatePodLabel = 1u << 9;
+inline constexpr ActionType kUpdatePodScaleDown = 1u << 10;
+inline constexpr ActionType kUpdatePodScaleUp = 1u << 11;
+inline constexpr ActionType kUpdatePodToleration = 1u << 12;
+inline constexpr ActionType kUpdatePodSchedulingGatesEliminated = 1u << 13;
+inline constexpr ActionType kUpdatePodGeneratedResourceClaim = 1u << 14;
+inline constexpr ActionType kAllActions = (1u << 15) - 1;
+inline constexpr ActionType kUpdate = kAllActions & ~(kAdd | kDelete);  ///< any change, or another
 
 struct ClusterEvent {
   EventResource resource = EventResource::kWildCard;
   ActionType actions = kAllActions;
+
+  constexpr bool IsWildCard() const {
+    return resource == EventResource::kWildCard && actions == kAllActions;
+  }
+  friend bool operator==(const ClusterEvent&, const ClusterEvent&) = default;
 };
+
+/// Whether a plugin that registered an event is asked about one that has come (framework/events.go,
+/// MatchClusterEvents). What comes has one action, or kUpdate, which only registrations for all
+/// updates match.
+constexpr bool Matches(const ClusterEvent& registered, const ClusterEvent& incoming) {
+  if (registered.IsWildCard()) return true;
+  return (registered.resource == EventResource::kWildCard ||
+          registered.resource == incoming.resource) &&
+         (registered.actions & incoming.actions) != 0 && incoming.actions <= registered.actions;
+}
 
 /// The object before and after; one is null when it was added or deleted.
 struct ObjectChange {
@@ -46,6 +69,8 @@ struct ObjectChange {
   const api::Node* new_node = nullptr;
   const PodInfo* old_pod = nullptr;
   const PodInfo* new_pod = nullptr;
+  const api::PodGroup* old_group = nullptr;
+  const api::PodGroup* new_group = nullptr;
 };
 
 enum class QueueingHint : std::uint8_t { kSkip, kQueue };

@@ -90,10 +90,12 @@ class PreEnqueuePlugin : public virtual Plugin {
   virtual Status PreEnqueue(const PodInfo& pod) = 0;
 };
 
-/// A pod in the queue.
+/// What the queue holds and sorts: a pod, or a group of pods that is scheduled as one.
 struct QueuedPodInfo {
-  PodPtr pod;
-  std::int64_t timestamp = 0;  ///< when it was queued; the place in the input counts as a time
+  PodPtr pod;                  ///< of a group: the first in its order
+  std::int64_t timestamp = 0;  ///< when it was queued; a place in the input counts as a time
+  std::int32_t priority = 0;   ///< the pod's, or its group's
+  std::int64_t initial_timestamp = 0;  ///< when it was queued for the first time
 };
 
 /// Orders the queue. A profile has exactly one.

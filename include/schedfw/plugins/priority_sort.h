@@ -13,7 +13,7 @@ class PrioritySort : public QueueSortPlugin {
 
   std::string_view Name() const override { return kName; }
   bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const override {
-    if (a.pod->priority() != b.pod->priority()) return a.pod->priority() > b.pod->priority();
+    if (a.priority != b.priority) return a.priority > b.priority;
     return a.timestamp < b.timestamp;
   }
 };

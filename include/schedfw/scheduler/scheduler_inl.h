@@ -95,7 +95,8 @@ SCHEDFW_INLINE std::vector<QueuedPodInfo> Scheduler::Queue(const Snapshot& snaps
   for (PodPtr& pod : snapshot.Pending()) {
     if (pod->terminating()) continue;
     const auto timestamp = static_cast<std::int64_t>(queue.size());
-    queue.push_back({std::move(pod), timestamp});
+    const std::int32_t priority = pod->priority();
+    queue.push_back({std::move(pod), timestamp, priority, timestamp});
   }
   const QueueSortPlugin& sort = frameworks_.find(names_.front())->second->queue_sort();
   std::stable_sort(queue.begin(), queue.end(),
