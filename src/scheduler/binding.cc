@@ -1,0 +1,3 @@
+#include "schedfw/scheduler/binding.h"
+
+#include "schedfw/scheduler/binding_inl.h"
