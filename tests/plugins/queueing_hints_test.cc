@@ -13,6 +13,7 @@
 #include "schedfw/plugins/node_ports.h"
 #include "schedfw/plugins/node_resources_fit.h"
 #include "schedfw/plugins/node_unschedulable.h"
+#include "schedfw/plugins/pod_topology_spread.h"
 #include "schedfw/plugins/scheduling_gates.h"
 #include "schedfw/plugins/taint_toleration.h"
 #include "support/cluster.h"
@@ -107,6 +108,10 @@ TEST_F(Hints, EventsAreUpstreams) {
                   {R::kNode, kAdd | kUpdateNodeAllocatable},
                   {R::kAssignedPod, kUpdatePodScaleDown},
                   {R::kTargetPod, kUpdatePodScaleDown}}));
+  EXPECT_EQ(Events(PodTopologySpread(PodTopologySpreadArgs{})),
+            (List{{R::kAssignedPod, kAdd | kUpdatePodLabel | kDelete},
+                  {R::kTargetPod, kUpdatePodToleration | kUpdatePodLabel},
+                  {R::kNode, kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint}}));
   EXPECT_EQ(Events(InterPodAffinity(InterPodAffinityArgs{})),
             (List{{R::kAssignedPod, kAdd | kUpdatePodLabel | kDelete},
                   {R::kTargetPod, kUpdatePodLabel},
@@ -349,6 +354,153 @@ TEST_F(Hints, NodePorts) {
   EXPECT_FALSE(deleted(pod, with_port("q", 81, "")));
   EXPECT_FALSE(deleted(pod, PodYaml("q")));
   EXPECT_FALSE(deleted(Pod(PodYaml("p")), with_port("q", 80, "")));
+}
+
+// Hints of PodTopologySpread.
+class SpreadHints : public Hints {
+ protected:
+  struct Constraint {
+    std::string key;
+    std::string labels;  // of matchLabels
+    bool hard = true;
+    std::string more = "";
+  };
+  static PodPtr Spread(const std::vector<Constraint>& constraints,
+                       const std::string& labels = "app: web", const std::string& spec = "") {
+    std::string out = "  topologySpreadConstraints:\n";
+    for (const Constraint& c : constraints) {
+      out += "  - {maxSkew: 1, topologyKey: " + c.key +
+             ", whenUnsatisfiable: " + (c.hard ? "DoNotSchedule" : "ScheduleAnyway") +
+             ", labelSelector: {matchLabels: {" + c.labels + "}}" + c.more + "}\n";
+    }
+    return Pod(PodYaml("p", labels, out + spec));
+  }
+  static PodPtr Other(const std::string& labels, const std::string& ns = "default") {
+    return Bound("apiVersion: v1\nkind: Pod\nmetadata: {name: q, namespace: " + ns + ", labels: {" +
+                 labels + "}}\nspec: {nodeName: n1, containers: [{name: c, image: i}]}\n");
+  }
+
+  const PodTopologySpread plugin_{PodTopologySpreadArgs{}};
+};
+
+TEST_F(SpreadHints, AssignedPods) {
+  const PodPtr pod = Spread({{"zone", "app: web"}, {"rack", "tier: front"}});
+  const PodPtr web = Other("app: web");
+  const PodPtr front = Other("tier: front");
+  const PodPtr both = Other("app: web, tier: front");
+  const PodPtr none = Other("app: db");
+  // Pods that come or go count when any constraint selects them.
+  EXPECT_TRUE(OnPod(plugin_, pod, nullptr, web));
+  EXPECT_TRUE(OnPod(plugin_, pod, nullptr, front));
+  EXPECT_FALSE(OnPod(plugin_, pod, nullptr, none));
+  EXPECT_TRUE(OnPod(plugin_, pod, front, nullptr));
+  EXPECT_FALSE(OnPod(plugin_, pod, none, nullptr));
+  // Labels count when a constraint selects the pod now and didn't, or no longer.
+  EXPECT_TRUE(OnPod(plugin_, pod, none, web));
+  EXPECT_TRUE(OnPod(plugin_, pod, web, none));
+  EXPECT_TRUE(OnPod(plugin_, pod, web, both));
+  EXPECT_FALSE(OnPod(plugin_, pod, web, Other("app: web, x: z")));
+  EXPECT_FALSE(OnPod(plugin_, pod, none, Other("app: cache")));
+  EXPECT_FALSE(OnPod(plugin_, pod, web, web));
+  // Another namespace doesn't.
+  EXPECT_FALSE(OnPod(plugin_, pod, nullptr, Other("app: web", "elsewhere")));
+  EXPECT_FALSE(OnPod(plugin_, pod, Other("app: web", "elsewhere"), nullptr));
+  EXPECT_FALSE(OnPod(plugin_, pod, Other("", "elsewhere"), Other("app: web", "elsewhere")));
+
+  // Only what filters counts.
+  const PodPtr soft = Spread({{"zone", "app: web", false}, {"rack", "tier: front"}});
+  EXPECT_FALSE(OnPod(plugin_, soft, nullptr, web));
+  EXPECT_TRUE(OnPod(plugin_, soft, nullptr, front));
+  EXPECT_FALSE(OnPod(plugin_, Pod(PodYaml("p", "app: web")), nullptr, web));
+  // Labels whose values the pods have to share.
+  const PodPtr keyed =
+      Spread({{"zone", "app: web", true, ", matchLabelKeys: [rev]"}}, "app: web, rev: \"2\"");
+  EXPECT_FALSE(OnPod(plugin_, keyed, nullptr, Other("app: web, rev: \"1\"")));
+  EXPECT_TRUE(OnPod(plugin_, keyed, nullptr, Other("app: web, rev: \"2\"")));
+}
+
+TEST_F(SpreadHints, ThePodItself) {
+  const std::string tolerations = "  tolerations: [{key: a, operator: Exists}]\n";
+  const std::vector<Constraint> ignoring = {{"zone", "app: web"}};
+  const std::vector<Constraint> honoring = {
+      {"zone", "app: web", true, ", nodeTaintsPolicy: Honor"}};
+  EXPECT_TRUE(OnItself(plugin_, kUpdatePodToleration, Spread(honoring),
+                       Spread(honoring, "app: web", tolerations)));
+  EXPECT_FALSE(OnItself(plugin_, kUpdatePodToleration, Spread(ignoring),
+                        Spread(ignoring, "app: web", tolerations)));
+  EXPECT_FALSE(OnItself(plugin_, kUpdatePodToleration, Spread(honoring), Spread(honoring)));
+  const std::vector<Constraint> soft = {{"zone", "app: web", false, ", nodeTaintsPolicy: Honor"},
+                                        {"zone", "app: web"}};
+  EXPECT_FALSE(
+      OnItself(plugin_, kUpdatePodToleration, Spread(soft), Spread(soft, "app: web", tolerations)));
+  EXPECT_TRUE(OnItself(plugin_, kUpdatePodLabel, Spread(ignoring), Spread(ignoring, "app: db")));
+  EXPECT_TRUE(OnItself(plugin_, kUpdatePodLabel, Spread(ignoring, ""), Spread(ignoring)));
+  EXPECT_FALSE(
+      OnItself(plugin_, kUpdatePodLabel, Spread(ignoring), Spread(ignoring, "app: web, x: z")));
+}
+
+TEST_F(SpreadHints, Nodes) {
+  const PodPtr pod = Spread({{"zone", "app: web"}, {"rack", "app: web"}, {"host", "", false}});
+  const api::Node none = Node(NodeYaml("n1", "zone: a"));
+  const api::Node here = Node(NodeYaml("n1", "zone: a, rack: r1"));
+  const api::Node same = Node(NodeYaml("n1", "zone: a, rack: r1, host: h"));
+  const api::Node there = Node(NodeYaml("n1", "zone: a, rack: r2"));
+  const api::Node other_none = Node(NodeYaml("n1", "zone: b"));
+  const std::string taint = "spec: {taints: [{key: a, effect: NoSchedule}]}\n";
+  const api::Node tainted = Node(NodeYaml("n1", "zone: a, rack: r1") + taint);
+  const api::Node none_tainted = Node(NodeYaml("n1", "zone: a") + taint);
+  EXPECT_TRUE(OnNode(plugin_, kAdd, pod, nullptr, &here));
+  EXPECT_FALSE(OnNode(plugin_, kAdd, pod, nullptr, &none));
+  EXPECT_TRUE(OnNode(plugin_, kDelete, pod, &here, nullptr));
+  EXPECT_FALSE(OnNode(plugin_, kDelete, pod, &none, nullptr));
+  EXPECT_TRUE(OnNode(plugin_, kUpdateNodeLabel, pod, &none, &here));
+  EXPECT_TRUE(OnNode(plugin_, kUpdateNodeLabel, pod, &here, &none));
+  EXPECT_TRUE(OnNode(plugin_, kUpdateNodeLabel, pod, &here, &there));
+  EXPECT_FALSE(OnNode(plugin_, kUpdateNodeLabel, pod, &here, &same));
+  EXPECT_FALSE(OnNode(plugin_, kUpdateNodeLabel, pod, &none, &other_none));
+  EXPECT_TRUE(OnNode(plugin_, kUpdateNodeTaint, pod, &tainted, &here));
+  EXPECT_TRUE(OnNode(plugin_, kUpdateNodeTaint, pod, &here, &tainted));
+  EXPECT_FALSE(OnNode(plugin_, kUpdateNodeTaint, pod, &none_tainted, &none));
+  EXPECT_FALSE(OnNode(plugin_, kUpdateNodeTaint, pod, &here, &here));
+}
+
+TEST_F(SpreadHints, DefaultConstraints) {
+  PodTopologySpreadArgs args;
+  args.defaulting_type = PodTopologySpreadConstraintsDefaulting::kList;
+  DefaultSpreadConstraint& constraint = args.default_constraints.emplace_back();
+  constraint.max_skew = 1;
+  constraint.topology_key = "zone";
+  constraint.when_unsatisfiable = api::UnsatisfiableConstraintAction::kDoNotSchedule;
+  const PodTopologySpread plugin{args};
+  const Cluster cluster = testing::Parse(
+      "---\napiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: default}\nspec: "
+      "{selector: {app: web}}\n" +
+      NodeYaml("n1", "zone: a"));
+  const Snapshot& snapshot = cluster.view();
+  Dictionary& dictionary = snapshot.dictionary();
+  const PodPtr pod = Pod(PodYaml("p", "app: web, x: z"), dictionary);
+  const PodPtr alone = Pod(PodYaml("p", "app: db"), dictionary);
+  const PodPtr web = Bound(PodYaml("q", "app: web", "  nodeName: n1\n"), dictionary);
+  const PodPtr db = Bound(PodYaml("q", "app: db", "  nodeName: n1\n"), dictionary);
+  for (int twice = 0; twice < 2; ++twice) {
+    EXPECT_TRUE(OnPod(plugin, pod, nullptr, web, &snapshot));
+    EXPECT_FALSE(OnPod(plugin, pod, nullptr, db, &snapshot));
+    EXPECT_FALSE(OnPod(plugin, alone, nullptr, web, &snapshot));  // no Service selects it
+    EXPECT_FALSE(OnPod(plugin, alone, nullptr, db, &snapshot));
+  }
+  EXPECT_TRUE(OnPod(plugin, pod, nullptr, db));  // who knows
+  const api::Node zone = Node(NodeYaml("n2", "zone: b"));
+  const api::Node none = Node(NodeYaml("n2"));
+  const auto on_add = [&](const PodPtr& waiting, const api::Node& node) {
+    return Queues(plugin, EventResource::kNode, kAdd, *waiting,
+                  {.new_node = &node, .snapshot = &snapshot});
+  };
+  EXPECT_TRUE(on_add(pod, zone));
+  EXPECT_FALSE(on_add(pod, none));
+  EXPECT_TRUE(on_add(alone, none));  // no constraint, so it has the keys of all
+  // The defaults are for pods without any constraint.
+  const PodPtr own = Spread({{"zone", "app: web", false}});
+  EXPECT_FALSE(OnPod(plugin, own, nullptr, Other("app: web")));
 }
 
 TEST_F(Hints, InterPodAffinity) {
