@@ -7,6 +7,7 @@
 
 #include "schedfw/api/read.h"
 #include "schedfw/cluster/pod_plans.h"
+#include "schedfw/plugins/default_preemption.h"
 #include "schedfw/plugins/inter_pod_affinity.h"
 #include "schedfw/plugins/node_affinity.h"
 #include "schedfw/plugins/node_name.h"
@@ -96,6 +97,7 @@ TEST_F(Hints, EventsAreUpstreams) {
   using List = std::vector<ClusterEvent>;
   EXPECT_EQ(Events(SchedulingGates()),
             (List{{R::kTargetPod, kUpdatePodSchedulingGatesEliminated}}));
+  EXPECT_EQ(Events(DefaultPreemption(DefaultPreemptionArgs{})), List{});
   EXPECT_EQ(Events(NodeName()), (List{{R::kNode, kAdd}}));
   EXPECT_EQ(Events(NodeUnschedulable()),
             (List{{R::kNode, kAdd | kUpdateNodeTaint}, {R::kTargetPod, kUpdatePodToleration}}));
