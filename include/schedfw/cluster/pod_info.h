@@ -75,6 +75,8 @@ struct PodPlan {
   /// A pod of the kind: its fields hold for all of them, but for the name, the uid, the node and
   /// others that no plan depends on (see SamePlan).
   std::shared_ptr<const api::Pod> pattern;
+  /// That its ids are of; the plan doesn't keep it alive.
+  Dictionary* dictionary = nullptr;
   StringId ns = 0;
   LabelSetId label_set = 0;
   std::int32_t priority = 0;
@@ -127,6 +129,8 @@ struct PodInfo {
   }
   StringId ns() const { return plan->ns; }
   LabelSetId label_set() const { return plan->label_set; }
+  /// Its labels, by the dictionary of its plan.
+  const Labels& labels() const { return plan->dictionary->LabelsOf(plan->label_set); }
   std::int32_t priority() const { return plan->priority; }
   bool terminating() const { return plan->terminating; }
   /// status.startTime.
@@ -464,6 +468,7 @@ inline Result<PodPlan> CompilePlan(std::shared_ptr<const api::Pod> pattern, bool
   const api::Pod& pod = *pattern;
   if (auto done = internal::RefuseNegative(pod); !done) return done.error();
   PodPlan out;
+  out.dictionary = &dictionary;
   out.for_cycle = for_cycle;
   out.ns = dictionary.Intern(pod.metadata.ns);
   out.label_set = dictionary.LabelSet(dictionary.InternLabels(pod.metadata.labels));

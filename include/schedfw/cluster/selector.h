@@ -64,20 +64,28 @@ struct Requirement {
   bool Has(StringId value) const { return std::binary_search(values.begin(), values.end(), value); }
 };
 
-/// What the API server stores in a node selector though it can't be parsed: a bound of Gt or Lt
-/// that is not an integer, a value that no label can have.
-inline Result<void> LazyError(const api::SelectorRequirement& in) {
+/// The first value that the API server stores in a node selector though it can't be parsed: a bound
+/// of Gt or Lt that is not an integer, a value that no label can have.
+inline std::optional<std::size_t> FindLazyError(const api::SelectorRequirement& in) {
   const bool bound = in.op == api::SelectorOperator::kGt || in.op == api::SelectorOperator::kLt;
   for (std::size_t i = 0; i < in.values.size(); ++i) {
-    const std::string at = "values[" + std::to_string(i) + "]: \"" + in.values[i] + "\" ";
-    if (bound && in.values.size() == 1 && !ParseInteger(in.values[i])) {
-      return ParseError(at + "is not an integer, which Gt and Lt need (key \"" + in.key + "\")");
-    }
-    if (!api::IsLabelValue(in.values[i])) {
-      return ParseError(at + "is not a label value (key \"" + in.key + "\")");
-    }
+    if (bound && in.values.size() == 1 && !ParseInteger(in.values[i])) return i;
+    if (!api::IsLabelValue(in.values[i])) return i;
   }
-  return {};
+  return std::nullopt;
+}
+
+/// The same as an Error.
+inline Result<void> LazyError(const api::SelectorRequirement& in) {
+  const std::optional<std::size_t> found = FindLazyError(in);
+  if (!found) return {};
+  const bool bound = in.op == api::SelectorOperator::kGt || in.op == api::SelectorOperator::kLt;
+  const std::string& value = in.values[*found];
+  const std::string at = "values[" + std::to_string(*found) + "]: \"" + value + "\" ";
+  if (bound && in.values.size() == 1 && !ParseInteger(value)) {
+    return ParseError(at + "is not an integer, which Gt and Lt need (key \"" + in.key + "\")");
+  }
+  return ParseError(at + "is not a label value (key \"" + in.key + "\")");
 }
 
 /// Compiles a requirement. Errors: an operator that `nodes` doesn't allow (Gt and Lt select nodes

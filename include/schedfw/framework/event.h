@@ -12,6 +12,8 @@
 
 namespace schedfw {
 
+class Snapshot;
+
 /// The kind of object an event is about (k8s.io/kube-scheduler/framework/types.go).
 enum class EventResource : std::uint8_t {
   kAssignedPod,     ///< a pod on a node
@@ -63,7 +65,12 @@ constexpr bool Matches(const ClusterEvent& registered, const ClusterEvent& incom
          (registered.actions & incoming.actions) != 0 && incoming.actions <= registered.actions;
 }
 
-/// The object before and after; one is null when it was added or deleted.
+/// The object before and after; one is null when it was added or deleted. Pods are of the cluster
+/// that the rejected pod waits in.
+///
+/// Upstream's hints also ask whether a pod of an event has a node or is nominated to one. Here they
+/// don't: an event of kAssignedPod is about a pod on a node, whether or not its object says so
+/// (that of a pod bound by the library doesn't), or about a nominated one that is deleted.
 struct ObjectChange {
   const api::Node* old_node = nullptr;
   const api::Node* new_node = nullptr;
@@ -71,11 +78,16 @@ struct ObjectChange {
   const PodInfo* new_pod = nullptr;
   const api::PodGroup* old_group = nullptr;
   const api::PodGroup* new_group = nullptr;
+  /// The cluster as it is when the hint is called, where hints find other objects; without it, what
+  /// depends on those counts as changed.
+  const Snapshot* snapshot = nullptr;
 };
 
 enum class QueueingHint : std::uint8_t { kSkip, kQueue };
 
 /// Whether a change may make the pod, which the plugin rejected, schedulable. Empty: always kQueue.
+/// Called between cycles, by the thread that runs them, for each pod that waits: it has to be
+/// quick.
 using QueueingHintFn = std::function<QueueingHint(const PodInfo& pod, const ObjectChange& change)>;
 
 struct ClusterEventWithHint {

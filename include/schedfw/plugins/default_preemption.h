@@ -49,7 +49,9 @@ inline Result<void> Validate(const DefaultPreemptionArgs& args) {
 /// candidates are found; the result is that of trying them one by one. Upstream starts at a random
 /// node. Where a pod has no start time, upstream takes the time of the trial; here it counts as
 /// later than any, and among equals the first by namespace and name is the more important one.
-class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
+class DefaultPreemption : public PreEnqueuePlugin,
+                          public PostFilterPlugin,
+                          public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "DefaultPreemption";
 
@@ -60,6 +62,8 @@ class DefaultPreemption : public PreEnqueuePlugin, public PostFilterPlugin {
   /// Upstream holds pods back here while their victims are evicted in the background; nothing here
   /// runs in the background.
   Status PreEnqueue(const PodInfo&) override { return {}; }
+  /// None, as it never rejects a pod. Without this it would count as interested in everything.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override { return {}; }
 
   Status PostFilter(const Cycle& cycle, const Diagnosis& diagnosis, const Framework& framework,
                     PostFilterResult& result) override {

@@ -395,65 +395,42 @@ class InterPodAffinity : public PreFilterPlugin,
     return {};
   }
 
-  // The terms of a kind of two pods that may come from different clusters: both compiled anew with
-  // a dictionary of their own.
-  class PodPair {
-   public:
-    PodPair(const PodInfo& pod, const PodInfo* other) {
-      pod_ = Compiled(pod);
-      if (other != nullptr) other_ = Compiled(*other);
-    }
-    bool ok() const { return pod_ != nullptr; }
-    // Whether `other` matches all required affinity terms of the pod (false without any).
-    bool MatchesAllAffinity() const {
-      bool all = true, any = false;
-      ForEachOf(*pod_, AffinityKind::kRequiredAffinity, [&](const AffinityTerm& term) {
-        any = true;
-        all = all && Selects(term, *other_);
-      });
-      return any && all;
-    }
-    // Whether `other` matches a required anti-affinity term of the pod.
-    bool MatchesAnyAntiAffinity() const { return AnyAntiAffinity(*pod_, *other_); }
-    // The same the other way round.
-    bool IsMatchedByAnyAntiAffinity() const { return AnyAntiAffinity(*other_, *pod_); }
-
-   private:
-    template <typename F>
-    static void ForEachOf(const PodInfo& pod, AffinityKind kind, F&& fn) {
-      if (pod.plan->affinity) pod.plan->affinity->ForEach(kind, fn);
-    }
-    bool AnyAntiAffinity(const PodInfo& of, const PodInfo& other) const {
-      bool any = false;
-      ForEachOf(of, AffinityKind::kRequiredAntiAffinity,
-                [&](const AffinityTerm& term) { any = any || Selects(term, other); });
-      return any;
-    }
-    // Hints don't look at the labels of namespaces (plugin.go).
-    bool Selects(const AffinityTerm& term, const PodInfo& other) const {
-      return term.Matches(other.ns(), {}, dictionary_.LabelsOf(other.label_set()), dictionary_);
-    }
-    PodPtr Compiled(const PodInfo& pod) {
-      auto compiled = CompilePod(pod.pod.Share(), /*for_cycle=*/false, dictionary_);
-      return compiled ? *compiled : nullptr;
-    }
-
-    Dictionary dictionary_;
-    PodPtr pod_;
-    PodPtr other_;
-  };
+  // Hints don't look at the labels of namespaces (plugin.go): a namespaceSelector matches a
+  // namespace only if it matches one without labels.
+  static bool SelectsForHint(const AffinityTerm& term, const PodInfo& pod) {
+    return term.Matches(pod.ns(), {}, pod.labels(), *pod.plan->dictionary);
+  }
+  // Whether `other` matches all required affinity terms of `pod`; false without any.
+  static bool MatchesAllAffinity(const PodInfo& pod, const PodInfo& other) {
+    if (pod.plan->affinity == nullptr) return false;
+    bool all = true, any = false;
+    pod.plan->affinity->ForEach(AffinityKind::kRequiredAffinity, [&](const AffinityTerm& term) {
+      any = true;
+      all = all && SelectsForHint(term, other);
+    });
+    return any && all;
+  }
+  // Whether `other` matches a required anti-affinity term of `pod`.
+  static bool MatchesAnyAntiAffinity(const PodInfo& pod, const PodInfo& other) {
+    if (pod.plan->affinity == nullptr) return false;
+    bool any = false;
+    pod.plan->affinity->ForEach(AffinityKind::kRequiredAntiAffinity, [&](const AffinityTerm& term) {
+      any = any || SelectsForHint(term, other);
+    });
+    return any;
+  }
 
   static QueueingHint AfterPodChange(const PodInfo& pod, const ObjectChange& change) {
     const auto hint = [](bool queue) { return queue ? QueueingHint::kQueue : QueueingHint::kSkip; };
-    if (change.old_pod != nullptr && change.new_pod != nullptr) {
-      const PodPair before(pod, change.old_pod), after(pod, change.new_pod);
-      return hint((!before.MatchesAllAffinity() && after.MatchesAllAffinity()) ||
-                  (before.MatchesAnyAntiAffinity() && !after.MatchesAnyAntiAffinity()));
+    const PodInfo* before = change.old_pod;
+    const PodInfo* after = change.new_pod;
+    if (before != nullptr && after != nullptr) {
+      return hint((!MatchesAllAffinity(pod, *before) && MatchesAllAffinity(pod, *after)) ||
+                  (MatchesAnyAntiAffinity(pod, *before) && !MatchesAnyAntiAffinity(pod, *after)));
     }
-    if (change.new_pod != nullptr) return hint(PodPair(pod, change.new_pod).MatchesAllAffinity());
-    if (change.old_pod == nullptr) return QueueingHint::kQueue;
-    const PodPair pair(pod, change.old_pod);
-    return hint(pair.MatchesAnyAntiAffinity() || pair.IsMatchedByAnyAntiAffinity());
+    if (after != nullptr) return hint(MatchesAllAffinity(pod, *after));
+    if (before == nullptr) return QueueingHint::kQueue;
+    return hint(MatchesAnyAntiAffinity(pod, *before) || MatchesAnyAntiAffinity(*before, pod));
   }
 
   // A node that came, or whose domain of some topology key of the pod changed.

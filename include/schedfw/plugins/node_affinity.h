@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "schedfw/cluster/cluster.h"
 #include "schedfw/framework/args.h"
 #include "schedfw/framework/plugin.h"
 #include "schedfw/framework/registry.h"
@@ -152,9 +151,7 @@ class NodeAffinity : public PreFilterPlugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     return {{{EventResource::kNode, kAdd | kUpdateNodeLabel},
              [this](const PodInfo& pod, const ObjectChange& change) {
-               const bool was = change.old_node != nullptr && MatchesNode(pod, *change.old_node);
-               const bool is = change.new_node != nullptr && MatchesNode(pod, *change.new_node);
-               return is && !was ? QueueingHint::kQueue : QueueingHint::kSkip;
+               return AfterNodeChange(pod.pod->spec, change);
              }}};
   }
 
@@ -211,16 +208,18 @@ class NodeAffinity : public PreFilterPlugin,
     return out;
   }
 
-  // Matches one node that need not be in any snapshot: a cluster of it alone is asked.
-  bool MatchesNode(const PodInfo& pod, const api::Node& node) const {
-    Cluster alone;
-    if (!alone.AddNode(node).ok()) return true;
-    Dictionary& dictionary = alone.view().dictionary();
-    if (HasAddedRequired() && !RowAffinity(AddedRequired(dictionary), alone.view()).Matches(0)) {
-      return false;
+  // As upstream, the old node is matched against the pod's own affinity alone, so that a node which
+  // now meets the profile's affinity too doesn't help (isSchedulableAfterNodeChange).
+  QueueingHint AfterNodeChange(const api::PodSpec& spec, const ObjectChange& change) const {
+    if (change.new_node == nullptr) return QueueingHint::kSkip;
+    if (HasAddedRequired() && MatchNode(*added_->required, *change.new_node) != NodeMatch::kYes) {
+      return QueueingHint::kSkip;
     }
-    auto plan = CompilePlan(pod.pod.Share(), /*for_cycle=*/true, dictionary);
-    return !plan || RowAffinity(plan->required_node_affinity, alone.view()).Matches(0);
+    const NodeMatch now = MatchNode(spec, *change.new_node);
+    if (now == NodeMatch::kNo) return QueueingHint::kSkip;
+    if (now == NodeMatch::kUnparsable || change.old_node == nullptr) return QueueingHint::kQueue;
+    return MatchNode(spec, *change.old_node) == NodeMatch::kYes ? QueueingHint::kSkip
+                                                                : QueueingHint::kQueue;
   }
 
   std::optional<api::NodeAffinity> added_;

@@ -2,9 +2,11 @@
 #ifndef SCHEDFW_PLUGINS_NODE_MATCH_H_
 #define SCHEDFW_PLUGINS_NODE_MATCH_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "schedfw/cluster/pod_info.h"
@@ -121,6 +123,79 @@ class RowAffinity {
   bool has_terms_ = false;
   std::vector<RowTerm> terms_;
 };
+
+/// Whether a selector matches a node.
+enum class NodeMatch : std::uint8_t {
+  kNo,
+  kYes,
+  kUnparsable,  ///< no term that can be parsed does
+};
+
+/// Whether a label's value, or its absence (nullptr), satisfies a requirement that can be parsed:
+/// Requirement::Matches, by the texts.
+inline bool Matches(const api::SelectorRequirement& requirement, const std::string* value) {
+  const auto has_value = [&] {
+    const std::vector<std::string>& values = requirement.values;
+    return std::find(values.begin(), values.end(), *value) != values.end();
+  };
+  switch (requirement.op) {
+    case api::SelectorOperator::kIn:
+      return value != nullptr && has_value();
+    case api::SelectorOperator::kNotIn:
+      return value == nullptr || !has_value();
+    case api::SelectorOperator::kExists:
+      return value != nullptr;
+    case api::SelectorOperator::kDoesNotExist:
+      return value == nullptr;
+    case api::SelectorOperator::kGt:
+    case api::SelectorOperator::kLt: {
+      const auto number = value == nullptr ? std::nullopt : ParseInteger(*value);
+      if (!number) return false;
+      const std::int64_t bound = *ParseInteger(requirement.values[0]);
+      return requirement.op == api::SelectorOperator::kGt ? *number > bound : *number < bound;
+    }
+  }
+  return false;
+}
+
+/// Matches one node, which need not be in a snapshot, without compiling anything
+/// (component-helpers nodeaffinity.go, LazyErrorNodeSelector).
+inline NodeMatch MatchNode(const api::NodeSelector& selector, const api::Node& node) {
+  bool unparsable = false;
+  for (const api::NodeSelectorTerm& term : selector.node_selector_terms) {
+    if (internal::IsEmpty(term)) continue;
+    const auto& expressions = term.match_expressions;
+    if (std::any_of(expressions.begin(), expressions.end(),
+                    [](const auto& expression) { return FindLazyError(expression).has_value(); })) {
+      unparsable = true;
+      continue;
+    }
+    const auto matches_label = [&](const api::SelectorRequirement& expression) {
+      const auto label = node.metadata.labels.find(expression.key);
+      return Matches(expression, label == node.metadata.labels.end() ? nullptr : &label->second);
+    };
+    const auto matches_name = [&](const api::SelectorRequirement& field) {
+      return Matches(field, &node.metadata.name);
+    };
+    if (std::all_of(expressions.begin(), expressions.end(), matches_label) &&
+        std::all_of(term.match_fields.begin(), term.match_fields.end(), matches_name)) {
+      return NodeMatch::kYes;
+    }
+  }
+  return unparsable ? NodeMatch::kUnparsable : NodeMatch::kNo;
+}
+
+/// The same for spec.nodeSelector and the required node affinity (RequiredNodeAffinity.Match).
+inline NodeMatch MatchNode(const api::PodSpec& spec, const api::Node& node) {
+  if (spec.node_selector) {
+    for (const auto& [key, value] : *spec.node_selector) {
+      const auto label = node.metadata.labels.find(key);
+      if (label == node.metadata.labels.end() || label->second != value) return NodeMatch::kNo;
+    }
+  }
+  const auto& affinity = spec.affinity.node_affinity;
+  return affinity && affinity->required ? MatchNode(*affinity->required, node) : NodeMatch::kYes;
+}
 
 }  // namespace schedfw
 

@@ -78,10 +78,10 @@ class NodePorts : public PreFilterPlugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     return {{{EventResource::kAssignedPod, kDelete},
              [](const PodInfo& pod, const ObjectChange& change) {
-               // The two pods may be interned by different dictionaries: compare the objects.
-               const bool freed =
-                   change.old_pod != nullptr && ConflictByText(*pod.pod, *change.old_pod->pod);
-               return freed ? QueueingHint::kQueue : QueueingHint::kSkip;
+               const bool frees =
+                   change.old_pod != nullptr && !change.old_pod->plan->host_ports.empty() &&
+                   Conflict(pod, *change.old_pod, pod.plan->dictionary->Intern("0.0.0.0"));
+               return frees ? QueueingHint::kQueue : QueueingHint::kSkip;
              }},
             {{EventResource::kNode, kAdd}, {}}};
   }
@@ -116,13 +116,6 @@ class NodePorts : public PreFilterPlugin,
       }
     }
     return false;
-  }
-
-  static bool ConflictByText(const api::Pod& a, const api::Pod& b) {
-    Dictionary scratch;
-    auto x = CompilePod(std::make_shared<const api::Pod>(a), /*for_cycle=*/false, scratch);
-    auto y = CompilePod(std::make_shared<const api::Pod>(b), /*for_cycle=*/false, scratch);
-    return !x || !y || Conflict(**x, **y, scratch.Intern("0.0.0.0"));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedfw/api/resource_name.h"
@@ -270,21 +271,21 @@ class NodeResourcesFit : public BatchFilterPlugin,
   }
 
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
-    const auto scaled_down = [](const PodInfo& pod, const ObjectChange& change) {
-      return change.old_pod != nullptr && change.new_pod != nullptr &&
-                     Decreased(pod, *change.old_pod, *change.new_pod)
-                 ? QueueingHint::kQueue
-                 : QueueingHint::kSkip;
-    };
     return {{{EventResource::kAssignedPod, kDelete}, {}},
             {{EventResource::kNode, kAdd | kUpdateNodeAllocatable},
              [](const PodInfo& pod, const ObjectChange& change) {
                return change.new_node != nullptr &&
-                              NodeMayHelp(pod, change.old_node, *change.new_node)
+                              NodeMayHelp(*pod.plan, change.old_node, *change.new_node)
                           ? QueueingHint::kQueue
                           : QueueingHint::kSkip;
              }},
-            {{EventResource::kAssignedPod, kUpdatePodScaleDown}, scaled_down},
+            {{EventResource::kAssignedPod, kUpdatePodScaleDown},
+             [](const PodInfo& pod, const ObjectChange& change) {
+               return change.old_pod != nullptr && change.new_pod != nullptr &&
+                              Decreased(*pod.plan, *change.old_pod->plan, *change.new_pod->plan)
+                          ? QueueingHint::kQueue
+                          : QueueingHint::kSkip;
+             }},
             {{EventResource::kTargetPod, kUpdatePodScaleDown}, {}}};
   }
 
@@ -441,23 +442,21 @@ class NodeResourcesFit : public BatchFilterPlugin,
     }
   }
 
-  static std::int64_t AllocatableOf(const api::Node& node, const std::string& name, bool cpu) {
+  static std::int64_t AllocatableOf(const api::Node& node, std::string_view name, bool cpu) {
     const auto& list = node.status.allocatable ? *node.status.allocatable : node.status.capacity;
-    const auto it = list.find(name);
-    if (it == list.end()) return 0;
-    return (cpu ? it->second.MilliValue() : it->second.Value()).value_or(0);
+    const Quantity* quantity = api::Find(list, name);
+    if (quantity == nullptr) return 0;
+    return (cpu ? quantity->MilliValue() : quantity->Value()).value_or(0);
   }
 
-  // Upstream's isFit on the empty node and haveAnyRequestedResourcesIncreased.
-  static bool NodeMayHelp(const PodInfo& pod, const api::Node* old_node, const api::Node& node) {
+  // Upstream's isFit on the empty node and haveAnyRequestedResourcesIncreased. Resources that
+  // Filter ignores count here.
+  static bool NodeMayHelp(const PodPlan& pod, const api::Node* old_node, const api::Node& node) {
     const auto pods = [](const api::Node& n) { return AllocatableOf(n, "pods", false); };
     if (pods(node) < 1) return false;
-    Dictionary scratch;
     bool increased = old_node == nullptr || pods(node) > pods(*old_node);
-    auto plan = CompilePlan(pod.pod.Share(), /*for_cycle=*/true, scratch);
-    if (!plan) return true;
-    for (const ResourceAmount& request : plan->requests) {
-      const std::string name(scratch.ResourceName(request.resource));
+    for (const ResourceAmount& request : pod.requests) {
+      const std::string_view name = pod.dictionary->ResourceName(request.resource);
       const bool cpu = request.resource == kCpu;
       const std::int64_t now = AllocatableOf(node, name, cpu);
       if (request.amount > now) return false;
@@ -466,15 +465,11 @@ class NodeResourcesFit : public BatchFilterPlugin,
     return increased;
   }
 
-  static bool Decreased(const PodInfo& pod, const PodInfo& before, const PodInfo& after) {
-    if (after.pod->spec.node_name.empty()) return false;
-    for (const ResourceAmount& request : pod.plan->total_requests) {
-      if (request.amount > 0 &&
-          before.plan->Request(request.resource) > after.plan->Request(request.resource)) {
-        return true;
-      }
-    }
-    return false;
+  // haveEnoughRelevantResourcesDecreased.
+  static bool Decreased(const PodPlan& pod, const PodPlan& before, const PodPlan& after) {
+    return std::any_of(pod.taken.begin(), pod.taken.end(), [&](const ResourceAmount& request) {
+      return before.Request(request.resource) > after.Request(request.resource);
+    });
   }
 
   std::vector<std::string> ignored_;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedfw/api/resource_name.h"
@@ -403,23 +404,26 @@ class PodTopologySpread : public PreFilterPlugin,
   }
 
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
+    const auto with_constraints = [this](auto* rule) {
+      return [this, rule](const PodInfo& pod, const ObjectChange& change) {
+        const std::vector<SpreadConstraint>* constraints = ConstraintsForHint(pod, change);
+        return constraints == nullptr || rule(pod, change, *constraints) ? QueueingHint::kQueue
+                                                                         : QueueingHint::kSkip;
+      };
+    };
     return {{{EventResource::kAssignedPod, kAdd | kUpdatePodLabel | kDelete},
-             [](const PodInfo& pod, const ObjectChange& change) {
-               for (const PodInfo* other : {change.old_pod, change.new_pod}) {
-                 if (other != nullptr && other->pod->metadata.ns == pod.pod->metadata.ns) {
-                   return QueueingHint::kQueue;
-                 }
-               }
-               return QueueingHint::kSkip;
-             }},
-            {{EventResource::kTargetPod, kUpdatePodToleration | kUpdatePodLabel}, {}},
-            {{EventResource::kNode, kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint}, {}}};
+             with_constraints(&AssignedPodMayHelp)},
+            {{EventResource::kTargetPod, kUpdatePodToleration | kUpdatePodLabel},
+             with_constraints(&OwnChangeMayHelp)},
+            {{EventResource::kNode, kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint},
+             with_constraints(&NodeMayHelp)}};
   }
 
  private:
   static constexpr const char* kHostname = "kubernetes.io/hostname";
   static constexpr std::uint32_t kMismatch = 1;
   static constexpr std::uint32_t kMissingLabel = 2;
+  static inline const std::vector<SpreadConstraint> kNone;
 
   struct FilterConstraint {
     SpreadCount count;
@@ -512,28 +516,107 @@ class PodTopologySpread : public PreFilterPlugin,
     if (!cycle.pod.pod->spec.topology_spread_constraints.empty()) {
       return hard ? cycle.plan().hard_constraints : cycle.plan().soft_constraints;
     }
-    static const std::vector<SpreadConstraint> kNone;
-    if (std::none_of(defaults_.begin(), defaults_.end(),
-                     [&](const auto& c) { return c.when_unsatisfiable == action; })) {
-      return kNone;
-    }
-    const auto hash = reinterpret_cast<std::uintptr_t>(cycle.pod.plan.get()) / 64;
-    Defaults& known = known_defaults_[hash % known_defaults_.size()];
-    if (known.plan != cycle.pod.plan || known.objects_id != cycle.snapshot.objects_id()) {
-      known = MakeDefaults(cycle);
-    }
-    return hard ? known.hard : known.soft;
+    if (!HasDefaults(action)) return kNone;
+    const Defaults& defaults = FindDefaults(cycle.pod, cycle.snapshot);
+    return hard ? defaults.hard : defaults.soft;
   }
 
-  Defaults MakeDefaults(const Cycle& cycle) const {
+  // The pod's DoNotSchedule constraints (plugin.go, getConstraints); nullptr when they depend on
+  // objects that aren't given.
+  const std::vector<SpreadConstraint>* ConstraintsForHint(const PodInfo& pod,
+                                                          const ObjectChange& change) const {
+    if (!pod.pod->spec.topology_spread_constraints.empty()) return &pod.plan->hard_constraints;
+    if (!HasDefaults(api::UnsatisfiableConstraintAction::kDoNotSchedule)) return &kNone;
+    return change.snapshot == nullptr ? nullptr : &FindDefaults(pod, *change.snapshot).hard;
+  }
+
+  // isSchedulableAfterAssignedPodChange.
+  static bool AssignedPodMayHelp(const PodInfo& pod, const ObjectChange& change,
+                                 const std::vector<SpreadConstraint>& constraints) {
+    for (const PodInfo* other : {change.old_pod, change.new_pod}) {
+      if (other != nullptr && other->ns() != pod.ns()) return false;
+    }
+    if (change.old_pod != nullptr && change.new_pod != nullptr) {
+      return MatchesDiffer(*change.old_pod, *change.new_pod, constraints);
+    }
+    const PodInfo* other = change.new_pod != nullptr ? change.new_pod : change.old_pod;
+    return other == nullptr ||
+           std::any_of(constraints.begin(), constraints.end(), [&](const SpreadConstraint& c) {
+             return c.selector.Matches(other->labels(), *other->plan->dictionary);
+           });
+  }
+
+  // isSchedulableAfterTargetPodChange.
+  static bool OwnChangeMayHelp(const PodInfo&, const ObjectChange& change,
+                               const std::vector<SpreadConstraint>& constraints) {
+    if (change.old_pod == nullptr || change.new_pod == nullptr) return true;
+    const bool honors_taints =
+        std::any_of(constraints.begin(), constraints.end(),
+                    [](const SpreadConstraint& c) { return c.honor_taints; });
+    if (honors_taints &&
+        change.old_pod->pod->spec.tolerations != change.new_pod->pod->spec.tolerations) {
+      return true;
+    }
+    return MatchesDiffer(*change.old_pod, *change.new_pod, constraints);
+  }
+
+  // isSchedulableAfterPodLabelChange.
+  static bool MatchesDiffer(const PodInfo& before, const PodInfo& after,
+                            const std::vector<SpreadConstraint>& constraints) {
+    if (before.label_set() == after.label_set()) return false;
+    return std::any_of(constraints.begin(), constraints.end(), [&](const SpreadConstraint& c) {
+      return c.selector.Matches(before.labels(), *before.plan->dictionary) !=
+             c.selector.Matches(after.labels(), *after.plan->dictionary);
+    });
+  }
+
+  // isSchedulableAfterNodeChange: domains count where nodes have the keys of all constraints.
+  static bool NodeMayHelp(const PodInfo& pod, const ObjectChange& change,
+                          const std::vector<SpreadConstraint>& constraints) {
+    const api::Node* before = change.old_node;
+    const api::Node* after = change.new_node;
+    bool before_matches = before != nullptr;
+    bool after_matches = after != nullptr;
+    bool moved = false;  // to another domain of a constraint
+    for (const SpreadConstraint& c : constraints) {
+      const std::string_view key = pod.plan->dictionary->Text(c.topology_key);
+      const auto domain = [&](const api::Node* node) {
+        return node == nullptr ? nullptr : api::Find(node->metadata.labels, key);
+      };
+      const std::string* old_domain = domain(before);
+      const std::string* new_domain = domain(after);
+      before_matches = before_matches && old_domain != nullptr;
+      after_matches = after_matches && new_domain != nullptr;
+      moved =
+          moved || (old_domain != nullptr && new_domain != nullptr && *old_domain != *new_domain);
+    }
+    if (before == nullptr || after == nullptr) return before_matches || after_matches;
+    return before_matches != after_matches ||
+           (after_matches && (moved || before->spec.taints != after->spec.taints));
+  }
+
+  bool HasDefaults(api::UnsatisfiableConstraintAction action) const {
+    return std::any_of(defaults_.begin(), defaults_.end(),
+                       [&](const auto& c) { return c.when_unsatisfiable == action; });
+  }
+
+  const Defaults& FindDefaults(const PodInfo& pod, const Snapshot& snapshot) const {
+    const auto hash = reinterpret_cast<std::uintptr_t>(pod.plan.get()) / 64;
+    Defaults& known = known_defaults_[hash % known_defaults_.size()];
+    if (known.plan != pod.plan || known.objects_id != snapshot.objects_id()) {
+      known = MakeDefaults(pod, snapshot);
+    }
+    return known;
+  }
+
+  Defaults MakeDefaults(const PodInfo& pod, const Snapshot& snapshot) const {
     Defaults out;
-    out.plan = cycle.pod.plan;
-    out.objects_id = cycle.snapshot.objects_id();
-    const Selector selector = DefaultSelector(cycle);
+    out.plan = pod.plan;
+    out.objects_id = snapshot.objects_id();
+    const Selector selector = DefaultSelector(*pod.pod, snapshot);
     if (selector.Empty()) return out;
     for (const api::TopologySpreadConstraint& in : defaults_) {
-      auto compiled =
-          CompileSpreadConstraint(in, cycle.pod.pod->metadata.labels, cycle.snapshot.dictionary());
+      auto compiled = CompileSpreadConstraint(in, pod.pod->metadata.labels, snapshot.dictionary());
       if (!compiled) continue;  // validated when the plugin was made
       compiled->selector = selector;
       const bool hard = in.when_unsatisfiable == api::UnsatisfiableConstraintAction::kDoNotSchedule;
@@ -544,10 +627,9 @@ class PodTopologySpread : public PreFilterPlugin,
 
   // The union of the selectors of matching Services and of the controller that owns the pod
   // (helper/spread.go, DefaultSelector). Services count in name order where they disagree.
-  static Selector DefaultSelector(const Cycle& cycle) {
-    const api::Pod& pod = *cycle.pod.pod;
-    const ObjectStore& objects = cycle.snapshot.objects();
-    Dictionary& dictionary = cycle.snapshot.dictionary();
+  static Selector DefaultSelector(const api::Pod& pod, const Snapshot& snapshot) {
+    const ObjectStore& objects = snapshot.objects();
+    Dictionary& dictionary = snapshot.dictionary();
     api::StringMap labels;
     const auto [begin, end] = objects.ServicesIn(pod.metadata.ns);
     for (const api::Service* service = begin; service != end; ++service) {
@@ -592,7 +674,7 @@ class PodTopologySpread : public PreFilterPlugin,
 
   bool system_defaults_;
   std::vector<api::TopologySpreadConstraint> defaults_;
-  std::array<Defaults, 64> known_defaults_;
+  mutable std::array<Defaults, 64> known_defaults_;  // cycles and hints take turns
   SpreadCountsCache counts_;
 };
 
