@@ -301,19 +301,10 @@ class Decoder {
     if (IsNull(value)) return;
     ForEachField(value, [&](Visitor& visitor) { Fields(visitor, out); });
   }
-  // Fields whose absence would mean something else than what the API server makes of it: it refuses
-  // the object.
-  void Read(ondemand::value value, SelectorRequirement& out) {
-    ReadRequiring(value, out, {"key", "operator"});
-  }
-  void Read(ondemand::value value, TopologySpreadConstraint& out) {
-    ReadRequiring(value, out, {"maxSkew", "topologyKey", "whenUnsatisfiable"});
-  }
   template <typename T>
-  void ReadRequiring(ondemand::value value, T& out,
-                     std::initializer_list<std::string_view> required) {
+  requires(!kRequiredFields<T>.empty()) void Read(ondemand::value value, T& out) {
     const char* at = At(value);
-    std::vector<std::string_view> missing(required);
+    std::vector<std::string_view> missing(kRequiredFields<T>.begin(), kRequiredFields<T>.end());
     if (!IsNull(value)) {
       ForEachField(value, [&](Visitor& visitor) {
         const bool null = visitor.is_null();
@@ -327,23 +318,17 @@ class Decoder {
   template <typename F>
   void Read(ondemand::value value, Nested<F>& nested) {
     if (IsNull(value)) return;
-    ForEachField(value, nested.fields, /*also_when_empty=*/true);
+    ForEachField(value, nested.fields);
+    if (nested.present != nullptr) *nested.present = true;
   }
 
   template <typename F>
-  void ForEachField(ondemand::value value, F&& fields, bool also_when_empty = false) {
+  void ForEachField(ondemand::value value, F&& fields) {
     if (!BeginsWith(value, '{')) Mismatch(value, "an object");
-    bool any = false;
     ondemand::object object = value.get_object();
     for (auto item : object) {
       ondemand::field field = io::Take(std::move(item));
       Visit(field, fields);
-      any = true;
-    }
-    if (also_when_empty && !any) {
-      static constexpr char kNoKey[simdjson::SIMDJSON_PADDING] = {};
-      Visitor visitor(*this, kNoKey, value);
-      fields(visitor);
     }
   }
 

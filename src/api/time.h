@@ -2,9 +2,11 @@
 #ifndef SCHEDFW_SRC_API_TIME_H_
 #define SCHEDFW_SRC_API_TIME_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace schedfw::api {
@@ -78,6 +80,68 @@ inline std::optional<std::int64_t> ParseRfc3339(std::string_view text) {
   const std::int64_t seconds =
       days * 86400 + hour * 3600 + minute * 60 + second - std::int64_t{offset_minutes} * 60;
   return seconds * 1000000000 + nanos;
+}
+
+/// Appends a time in the form that ParseRfc3339 reads back to the same nanosecond: in UTC, with as
+/// many digits behind the point as it takes.
+///
+/// ParseRfc3339 goes by the year as it is written, so a time that is in 1677 or 2262 only in UTC is
+/// written in the zone that is farthest away. Other times of these years are read as the first and
+/// the last nanosecond.
+inline void AppendRfc3339(std::int64_t ns, std::string* out) {
+  constexpr std::int64_t kSecond = 1000000000, kDay = 86400;
+  constexpr std::int64_t kFirstYear = -9214560000, kAfterLastYear = 9214646400;  // 1678 and 2262
+  constexpr std::int64_t kFarthest = 25 * 3600;
+  const auto floor_div = [](std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); };
+  std::int64_t seconds = floor_div(ns, kSecond);
+  const std::int64_t nanos = ns % kSecond + (ns % kSecond < 0 ? kSecond : 0);
+  const char* zone = "Z";
+  if (seconds < kFirstYear && seconds + kFarthest >= kFirstYear) {
+    seconds += kFarthest;
+    zone = "+24:60";
+  } else if (seconds >= kAfterLastYear && seconds - kFarthest < kAfterLastYear) {
+    seconds -= kFarthest;
+    zone = "-24:60";
+  }
+  const std::int64_t days = floor_div(seconds, kDay);
+  const auto of_day = static_cast<int>(seconds - days * kDay);
+
+  // The civil date of a day: H. Hinnant, as above.
+  const std::int64_t shifted = days + 719468;
+  const std::int64_t era = floor_div(shifted, 146097);
+  const auto day_of_era = static_cast<int>(shifted - era * 146097);
+  const int year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const int day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const int month_from_march = (5 * day_of_year + 2) / 153;
+  const int day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+  const int month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
+  const int year = static_cast<int>(era) * 400 + year_of_era + (month <= 2 ? 1 : 0);
+
+  const auto append = [&](std::int64_t value, std::size_t digits) {
+    const std::size_t end = out->size() + digits;
+    out->append(digits, '0');
+    for (std::size_t at = end; value > 0; value /= 10) {
+      (*out)[--at] = static_cast<char>('0' + value % 10);
+    }
+  };
+  append(year, 4);
+  *out += '-';
+  append(month, 2);
+  *out += '-';
+  append(day, 2);
+  *out += 'T';
+  append(of_day / 3600, 2);
+  *out += ':';
+  append(of_day / 60 % 60, 2);
+  *out += ':';
+  append(of_day % 60, 2);
+  if (nanos != 0) {
+    *out += '.';
+    append(nanos, 9);
+    out->erase(out->find_last_not_of('0') + 1);
+  }
+  *out += zone;
 }
 
 }  // namespace schedfw::api

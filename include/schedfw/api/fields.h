@@ -1,4 +1,5 @@
-// Which field of the JSON form fills which member: one table a type, walked by the decoders.
+// Which field of the JSON form fills which member: one table a type, walked by the decoders and by
+// the encoder.
 #ifndef SCHEDFW_API_FIELDS_H_
 #define SCHEDFW_API_FIELDS_H_
 
@@ -14,13 +15,19 @@
 
 namespace schedfw::api {
 
-/// An object whose fields land in the enclosing struct.
+// A visitor gets the name and the member of each field. A table itself changes no member, so that
+// one that only looks at them may be given an object that others read.
+
+/// An object whose fields land in the enclosing struct. If it matters whether it is given, even
+/// without a field, `present` is the member that says so.
 template <typename F>
 struct Nested {
+  explicit Nested(F f) : fields(std::move(f)) {}
+  Nested(bool& given, F f) : fields(std::move(f)), present(&given) {}
+
   F fields;
+  bool* present = nullptr;
 };
-template <typename F>
-Nested(F) -> Nested<F>;
 
 /// A map of which only the keys are read.
 struct Keys {
@@ -31,6 +38,17 @@ struct Keys {
 struct Time {
   std::optional<std::int64_t>& ns;
 };
+
+/// The fields that an object can't be without: where their absence would mean something else than
+/// what the API server makes of it, which refuses the object.
+template <typename T>
+inline constexpr std::array<std::string_view, 0> kRequiredFields{};
+template <>
+inline constexpr std::array<std::string_view, 2> kRequiredFields<SelectorRequirement>{"key",
+                                                                                      "operator"};
+template <>
+inline constexpr std::array<std::string_view, 3> kRequiredFields<TopologySpreadConstraint>{
+    "maxSkew", "topologyKey", "whenUnsatisfiable"};
 
 /// The spellings of an enumeration; an empty spelling is what an absent field means.
 template <typename E>
@@ -187,12 +205,9 @@ void Fields(V& v, Container& o) {
 template <typename V>
 void Fields(V& v, Volume& o) {
   v("name", o.name);
-  v("image", Nested{[&](auto& w) {
-      o.image = true;
-      w("reference", o.image_reference);
-    }});
+  v("image", Nested{o.image, [&](auto& w) { w("reference", o.image_reference); }});
   v("persistentVolumeClaim", Nested{[&](auto& w) { w("claimName", o.persistent_volume_claim); }});
-  v("ephemeral", Nested{[&](auto&) { o.ephemeral = true; }});
+  v("ephemeral", Nested{o.ephemeral, [](auto&) {}});
 }
 
 template <typename V>
@@ -315,10 +330,7 @@ void Fields(V& v, PodStatus& o) {
   v("containerStatuses", o.container_statuses);
   v("initContainerStatuses", o.init_container_statuses);
   v("allocatedResources", o.allocated_resources);
-  v("resources", Nested{[&](auto& w) {
-      o.has_resources = true;
-      w("requests", o.actuated_requests);
-    }});
+  v("resources", Nested{o.has_resources, [&](auto& w) { w("requests", o.actuated_requests); }});
 }
 
 template <typename V>
@@ -346,16 +358,13 @@ void Fields(V& v, PodGroup& o) {
   v("metadata", o.metadata);
   v("spec", Nested{[&](auto& w) {
       w("schedulingPolicy", Nested{[&](auto& x) {
-          x("basic", Nested{[&](auto&) { o.basic = true; }});
-          x("gang", Nested{[&](auto& y) {
-              o.gang = true;
-              y("minCount", o.min_count);
-            }});
+          x("basic", Nested{o.basic, [](auto&) {}});
+          x("gang", Nested{o.gang, [&](auto& y) { y("minCount", o.min_count); }});
         }});
       w("schedulingConstraints", Nested{[&](auto& x) { x("topology", o.topology); }});
       w("disruptionMode", Nested{[&](auto& x) {
-          x("single", Nested{[&](auto&) { o.disruption_single = true; }});
-          x("all", Nested{[&](auto&) { o.disruption_all = true; }});
+          x("single", Nested{o.disruption_single, [](auto&) {}});
+          x("all", Nested{o.disruption_all, [](auto&) {}});
         }});
       w("priorityClassName", o.priority_class_name);
       w("priority", o.priority);

@@ -188,7 +188,9 @@ class ArgsDecoder {
   }
   template <typename F>
   void ReadNested(const Value& value, api::Nested<F>& nested, const std::string& path) {
-    if (!value.IsNull()) ReadFields(value, path, nested.fields);
+    if (value.IsNull()) return;
+    ReadFields(value, path, nested.fields);
+    if (nested.present != nullptr) *nested.present = true;
   }
 
   template <typename F>
