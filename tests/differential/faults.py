@@ -23,7 +23,7 @@ IMAGES = PLUGINS + "image_locality.h"
 SPREAD = PLUGINS + "pod_topology_spread.h"
 NEAR = PLUGINS + "inter_pod_affinity.h"
 TERMS = CLUSTER + "affinity.h"
-PREEMPT = PLUGINS + "default_preemption.h"
+PREEMPT = PLUGINS + "preemption.h"
 REQUESTS = CLUSTER + "pod_requests.h"
 TREE = CLUSTER + "node_tree.h"
 API = "include/schedfw/api/normalize.h"
@@ -737,7 +737,7 @@ FAULTS = [
         "DefaultPreemption: deleting pods are victims",
         PREEMPT,
         "⟦std::erase_if(trials[best].victims, "
-        "[](const Victim& v) { return v.pod->terminating; });⟧",
+        "[](const Victim& v) { return v.pod->terminating(); });⟧",
         "",
     ),
     Fault(
