@@ -1386,9 +1386,9 @@ FAULTS = [
     ),
     Fault(
         "groups of nodes: how many nodes they have",
-        FRAMEWORK,
-        "group_nodes_.push_back(⟦cache.group(groups_[i]).nodes⟧);",
-        "1",
+        SPREAD,
+        ": ⟦std::int64_t{feasible.counts[i]}⟧;",
+        "std::int64_t{0}",
     ),
     Fault(
         "groups of nodes: weights of plugins",
