@@ -15,7 +15,7 @@ or more and a status that upstream can give came up too rarely. Needs Go 1.26 or
   --fields   Deletes each field of the pods in turn and counts the answers that change: a field that
              changes less than 5 % isn't tested. The last line says how many, and the exit status
              is 1 if there are any. (PODS: 6000)
-  --mutate   Puts a fault into each rule in turn and demands that it is found. (PODS: 10000)
+  --mutate   Puts a fault into each rule in turn and demands that it is found. (PODS: 12000)
 
 options:
   --log          write about this run into docs/conformance.md: a row of the log, or the table of
@@ -43,7 +43,7 @@ while (($#)); do
       ;;
     --mutate)
       task=mutate
-      pods=10000
+      pods=12000
       ;;
     --log) options+=(--log docs/conformance.md) ;;
     --kinds | --show | --by | --only)

@@ -21,33 +21,41 @@ MATCH = PLUGINS + "node_match.h"
 PORTS = PLUGINS + "node_ports.h"
 IMAGES = PLUGINS + "image_locality.h"
 SPREAD = PLUGINS + "pod_topology_spread.h"
+SPREAD_COUNTS = PLUGINS + "spread_counts.h"
 NEAR = PLUGINS + "inter_pod_affinity.h"
+NEAR_COUNTS = PLUGINS + "affinity_counts.h"
 TERMS = CLUSTER + "affinity.h"
 PREEMPT = PLUGINS + "preemption.h"
 REQUESTS = CLUSTER + "pod_requests.h"
 TREE = CLUSTER + "node_tree.h"
+COUNTS = CLUSTER + "domains.h"
+CHANGES = CLUSTER + "row_changes.h"
+ROWS = CLUSTER + "cluster.h"
+PLANS = CLUSTER + "pod_plans.h"
 API = "include/schedfw/api/normalize.h"
 FRAMEWORK = "include/schedfw/framework/framework_inl.h"
+GROUPS = "include/schedfw/framework/plan_cache.h"
+PLUGIN = "include/schedfw/framework/plugin.h"
 SCHEDULER = "include/schedfw/scheduler/scheduler_inl.h"
 
 FAULTS = [
     Fault(
         "NodeResourcesFit: one pod fewer",
         FIT,
-        "codes[i] = ⟦pods[i] + 1 > allowed[i]⟧ ? kTooManyPods",
-        "pods[i] + 1 >= allowed[i]",
+        "simd::Mask(⟦have[i] >= allowed[i]⟧)",
+        "have[i] + 1 >= allowed[i]",
     ),
     Fault(
         "NodeResourcesFit: a node that would be full",
         FIT,
-        "lacks = ⟦amount > allocatable[i] - requested[i]⟧ ? bit",
-        "amount >= allocatable[i] - requested[i]",
+        "lacks = simd::Mask(⟦amount > has[i] - taken[i]⟧);",
+        "amount >= has[i] - taken[i]",
     ),
     Fault(
         "NodeResourcesFit: never fits if it fills the node",
         FIT,
-        "never = ⟦amount > allocatable[i]⟧ ? bit",
-        "amount >= allocatable[i]",
+        "never = simd::Mask(⟦amount > has[i]⟧);",
+        "amount >= has[i]",
     ),
     Fault(
         "NodeResourcesFit: ignored resources aren't",
@@ -64,21 +72,50 @@ FAULTS = [
     Fault(
         "NodeResourcesFit: LeastAllocated, one unit off",
         FIT,
-        "⟦Percent(capacity - requested, capacity)⟧",
-        "Percent(std::min(capacity - requested + 1, capacity), capacity)",
+        "part = kMost ? c[i] - left : ⟦left⟧;",
+        "std::min(left + 1, c[i])",
     ),
     Fault(
         "NodeResourcesFit: MostAllocated above capacity",
         FIT,
-        "return Percent(⟦std::min(requested, capacity)⟧, capacity)",
-        "requested > capacity ? std::int64_t{0} : requested",
+        "part = kMost ? ⟦c[i] - left⟧ : left;",
+        "u[i] + request > c[i] ? std::int64_t{0} : c[i] - left",
     ),
     Fault(
         "NodeResourcesFit: weights count once",
         FIT,
-        "sum += score(resource.allocated[row] + resource.request, capacity) * resource.weight;\n"
-        "        weights += ⟦resource.weight⟧;",
-        "std::int64_t{1}",
+        "weight_sum[i] += ⟦static_cast<std::int32_t>(~lacks) & weight⟧;",
+        "static_cast<std::int32_t>(~lacks) & 1",
+    ),
+    Fault(
+        "NodeResourcesFit: the mean, rounded up",
+        FIT,
+        "mean[i] = static_cast<std::int32_t>(⟦static_cast<float>(sum[i])⟧ /",
+        "static_cast<float>(sum[i] + weight[i] - lacks - 1)",
+    ),
+    Fault(
+        "NodeResourcesFit: a resource that the node lacks counts",
+        FIT,
+        "weight_sum[i] += static_cast<std::int32_t>(⟦~lacks⟧) & weight;",
+        "std::int64_t{-1}",
+    ),
+    Fault(
+        "NodeResourcesFit: great amounts aren't told apart",
+        FIT,
+        "⟦!AreDoubleAmounts(bits)⟧",
+        "false",
+    ),
+    Fault(
+        "NodeResourcesFit: great amounts, LeastAllocated",
+        FIT,
+        ": ⟦Percent(capacity - requested, capacity)⟧;",
+        "Percent(std::min(capacity - requested + 1, capacity), capacity)",
+    ),
+    Fault(
+        "NodeResourcesFit: great amounts, MostAllocated above capacity",
+        FIT,
+        "Percent(⟦std::min(requested, capacity)⟧, capacity)",
+        "requested > capacity ? std::int64_t{0} : requested",
     ),
     Fault(
         "NodeResourcesFit: shape, between points",
@@ -103,8 +140,10 @@ FAULTS = [
     Fault(
         "NodeResourcesBalancedAllocation: two resources",
         BALANCED,
-        "deviation = ⟦std::abs((fractions[0] - fractions[1]) / 2)⟧;",
-        "std::abs(fractions[0] - fractions[1])",
+        "with =\n"
+        "                std::abs(⟦((with_a < 1.0 ? with_a : 1.0) - (with_b < 1.0 ? with_b : "
+        "1.0)) / 2⟧);",
+        "(with_a < 1.0 ? with_a : 1.0) - (with_b < 1.0 ? with_b : 1.0)",
     ),
     Fault(
         "NodeResourcesBalancedAllocation: more resources",
@@ -115,13 +154,37 @@ FAULTS = [
     Fault(
         "NodeResourcesBalancedAllocation: not before the pod",
         BALANCED,
+        "static_cast<std::int32_t>((1 - ⟦without⟧) * 100.0);",
+        "with",
+    ),
+    Fault(
+        "NodeResourcesBalancedAllocation: a node that lacks one",
+        BALANCED,
+        "both = ⟦~(lacks_a | lacks_b)⟧;",
+        "std::int64_t{-1}",
+    ),
+    Fault(
+        "NodeResourcesBalancedAllocation: more than the node has",
+        BALANCED,
+        "without_a = ⟦simd::ToDouble(taken_a[i])⟧ / whole_a;",
+        "simd::ToDouble(taken_a[i] + request_a)",
+    ),
+    Fault(
+        "NodeResourcesBalancedAllocation: two of several resources",
+        BALANCED,
+        "deviation = ⟦std::abs((fractions[0] - fractions[1]) / 2)⟧;",
+        "std::abs(fractions[0] - fractions[1])",
+    ),
+    Fault(
+        "NodeResourcesBalancedAllocation: several resources, not before the pod",
+        BALANCED,
         "⟦Balance(*state, rows[i], /*with_pod=*/false, fractions)⟧",
         "Balance(*state, rows[i], /*with_pod=*/true, fractions)",
     ),
     Fault(
         "NodeResourcesBalancedAllocation: best effort is scored",
         BALANCED,
-        "if (⟦IsBestEffort(cycle)⟧) return Status::Skip();",
+        "if (⟦IsBestEffort(cycle, columns_)⟧) return Status::Skip();",
         "false",
     ),
     Fault(
@@ -199,8 +262,8 @@ FAULTS = [
     Fault(
         "scores to 100: rounding",
         PLUGINS + "normalize.h",
-        "score = ⟦kMaxNodeScore * score / max⟧;",
-        "(kMaxNodeScore * score + max - 1) / max",
+        "scaled = ⟦kMaxNodeScore * scores[i] / bounds.max⟧;",
+        "(kMaxNodeScore * scores[i] + bounds.max - 1) / bounds.max",
     ),
     Fault(
         "NodeUnschedulable: tolerated",
@@ -229,8 +292,8 @@ FAULTS = [
     Fault(
         "NodeAffinity: a pod's rule before the configuration's",
         AFFINITY,
-        "if (⟦state->added && !state->added->Matches(row)⟧) code",
-        "code == 0 && state->added && !state->added->Matches(row)",
+        "if (⟦state->added && !state->added->Matches(rows[i])⟧) code",
+        "code == 0 && state->added && !state->added->Matches(rows[i])",
     ),
     Fault(
         "NodeAffinity: weights of preferred terms",
@@ -265,7 +328,7 @@ FAULTS = [
     Fault(
         "ImageLocality: the least that counts",
         IMAGES,
-        "if (⟦sum < kMinThreshold⟧) {",
+        "sum = ⟦out[i] < kMinThreshold⟧   ? kMinThreshold",
         "false",
     ),
     Fault(
@@ -273,6 +336,12 @@ FAULTS = [
         IMAGES,
         "⟦static_cast<std::int64_t>(static_cast<double>(state->size_bytes) * spread)⟧",
         "spread < 1 ? state->size_bytes : state->size_bytes",
+    ),
+    Fault(
+        "ImageLocality: an image that nodes have",
+        IMAGES,
+        "if (⟦cycle.snapshot.Image(image) != nullptr⟧) return std::nullopt;",
+        "false",
     ),
     Fault(
         "PodTopologySpread: skew",
@@ -283,52 +352,94 @@ FAULTS = [
     Fault(
         "PodTopologySpread: the pod counts itself",
         SPREAD,
-        "⟦constraint.selector.Matches(PodLabels(cycle), cycle.snapshot.dictionary())⟧ ? 1 : 0",
+        "c.self = ⟦selector.Matches(PodLabels(cycle), cycle.snapshot.dictionary())⟧ ? 1 : 0;",
         "true",
     ),
     Fault(
         "PodTopologySpread: minDomains",
-        SPREAD,
+        SPREAD_COUNTS,
         "enough_domains_ = ⟦domains >= fixed->constraint.min_domains⟧;",
         "domains > fixed->constraint.min_domains",
     ),
     Fault(
         "PodTopologySpread: every key is needed",
-        SPREAD,
-        "if (⟦require_all_keys_ && !HasAllKeys(row)⟧) return false;",
+        SPREAD_COUNTS,
+        "if (⟦key_.require_all_keys⟧) {",
         "false",
     ),
     Fault(
+        "PodTopologySpread: every node has the key",
+        SPREAD_COUNTS,
+        "all_take_part =\n          ⟦fixed->complete⟧ &&",
+        "true",
+    ),
+    Fault(
+        "PodTopologySpread: every node has the keys of the others",
+        SPREAD_COUNTS,
+        "[](const LabelColumn* column) { return ⟦column->complete⟧; })) &&",
+        "true",
+    ),
+    Fault(
+        "PodTopologySpread: every node takes part, nodeAffinityPolicy",
+        SPREAD_COUNTS,
+        "(⟦!fixed->constraint.honor_affinity⟧ || affinity.Empty())",
+        "true",
+    ),
+    Fault(
+        "PodTopologySpread: every node takes part, nodeTaintsPolicy",
+        SPREAD_COUNTS,
+        "(⟦!fixed->constraint.honor_taints⟧ || untolerated.empty());",
+        "true",
+    ),
+    Fault(
+        "PodTopologySpread: nodes that take no part",
+        SPREAD_COUNTS,
+        "if (⟦!takes_part(fixed->constraint, row)⟧) continue;",
+        "false",
+    ),
+    Fault(
+        "PodTopologySpread: domains without pods",
+        SPREAD_COUNTS,
+        "if (i != but && ⟦counts[i] != kNoDomain⟧)",
+        "counts[i] > 0",
+    ),
+    Fault(
+        "PodTopologySpread: nodes without the key are a domain",
+        SPREAD_COUNTS,
+        "fixed->empty_value = ⟦key_.require_all_keys ? 0 : columns[i]->OrdinalOf(0)⟧;",
+        "0",
+    ),
+    Fault(
         "PodTopologySpread: nodeAffinityPolicy Honor",
-        SPREAD,
-        "if (⟦constraint.honor_affinity && !affinity_.Matches(row)⟧) return false;",
+        SPREAD_COUNTS,
+        "if (⟦constraint.honor_affinity && !affinity.Matches(row)⟧) return false;",
         "false",
     ),
     Fault(
         "PodTopologySpread: nodeAffinityPolicy of another constraint",
-        SPREAD,
-        "if (⟦constraint.honor_affinity && !affinity_.Matches(row)⟧) return false;",
-        "!affinity_.Matches(row)",
+        SPREAD_COUNTS,
+        "if (⟦constraint.honor_affinity⟧ && !affinity.Matches(row)) return false;",
+        "true",
     ),
     Fault(
         "PodTopologySpread: nodeTaintsPolicy",
-        SPREAD,
-        "return ⟦!constraint.honor_taints⟧ ||",
+        SPREAD_COUNTS,
+        "return ⟦!constraint.honor_taints⟧ || untolerated.empty()",
         "true",
     ),
     Fault(
         "PodTopologySpread: deleting pods",
-        SPREAD,
+        SPREAD_COUNTS,
         ".selector = selector, .terminating = ⟦false⟧}",
         "true",
     ),
     Fault(
         "PodTopologySpread: other namespaces",
-        SPREAD,
-        "⟦if (selector.IsNothing() || selector.Empty()) return {};⟧\n"
-        "    return cycle.snapshot.CountPods(",
-        "if (!selector.IsNothing() && !selector.Empty()) return cycle.snapshot.CountPods("
-        "{.any_namespace = true, .selector = selector, .terminating = false});",
+        SPREAD_COUNTS,
+        "⟦if (selector.IsNothing() || selector.Empty()) return nullptr;⟧",
+        "if (selector.IsNothing() || selector.Empty()) return nullptr; return "
+        "std::make_shared<const PodMatcher>(PodMatcher{.any_namespace = true, .selector = "
+        "selector, .terminating = false});",
     ),
     Fault(
         "PodTopologySpread: weight of a constraint",
@@ -339,26 +450,68 @@ FAULTS = [
     Fault(
         "PodTopologySpread: maxSkew in the score",
         SPREAD,
-        "⟦static_cast<double>(c.max_skew - 1)⟧;",
-        "static_cast<double>(c.max_skew)",
+        "c.addend = static_cast<double>(⟦count.fixed->constraint.max_skew - 1⟧);",
+        "count.fixed->constraint.max_skew",
     ),
     Fault(
         "PodTopologySpread: rounding of the score",
         SPREAD,
-        "out[i] = static_cast<std::int64_t>(⟦std::round(score)⟧);",
-        "score",
+        "rounded[i] = ⟦whole + twice⟧;",
+        "whole",
+    ),
+    Fault(
+        "PodTopologySpread: rounding of great scores",
+        SPREAD,
+        "static_cast<std::int64_t>(⟦std::round(sums[i])⟧);",
+        "sums[i]",
+    ),
+    Fault(
+        "PodTopologySpread: nodes without a key score",
+        SPREAD,
+        "⟦out[i] = state->ignored[rows[i]] != 0 ? 0 : out[i];⟧",
+        "",
+    ),
+    Fault(
+        "PodTopologySpread: nodes without a key count for the bounds",
+        SPREAD,
+        "if (⟦state->ignored[rows[i]] == 0⟧) bounds",
+        "true",
+    ),
+    Fault(
+        "PodTopologySpread: nodes without the hostname score",
+        SPREAD,
+        "simd::Mask(⟦ordinal[i] != 0⟧)",
+        "true",
+    ),
+    Fault(
+        "PodTopologySpread: nodes without the zone score",
+        SPREAD,
+        "⟦c.scores[0] = 0;⟧",
+        "",
+    ),
+    Fault(
+        "PodTopologySpread: defaults of another pod",
+        SPREAD,
+        "if (⟦known.plan != cycle.pod.plan⟧ ||",
+        "known.plan == nullptr",
+    ),
+    Fault(
+        "PodTopologySpread: one domain for all values",
+        SPREAD,
+        "return ⟦std::popcount(seen)⟧;",
+        "std::popcount(seen) != 0 ? 1 : 0",
     ),
     Fault(
         "PodTopologySpread: normalized score",
         SPREAD,
-        "⟦kMaxNodeScore * (max + min - scores[i]) / max⟧",
-        "kMaxNodeScore * (max - scores[i]) / max",
+        "simd::ToDouble(⟦max + min - score[i]⟧) * 100 /",
+        "max - score[i]",
     ),
     Fault(
         "PodTopologySpread: domains of nodes that don't fit",
         SPREAD,
-        "if (⟦present[ordinal] == 0 || !eligibility.Includes(constraint, row)⟧) continue;",
-        "present[ordinal] == 0",
+        "CountDomains(*count.fixed, out, ⟦feasible.rows⟧);",
+        "std::span<const Row>(cycle.snapshot.NameRank())",
     ),
     Fault(
         "SchedulingGates: ignored",
@@ -375,24 +528,24 @@ FAULTS = [
     Fault(
         "PodTopologySpread: a pod comes or goes",
         SPREAD,
-        "c.Change(c.fixed->column->ordinals[node.row()], ⟦delta⟧);",
+        "c.count.Change(fixed.column->ordinals[node.row()], ⟦delta⟧);",
         "-delta",
     ),
     Fault(
         "PodTopologySpread: what comes to a node that takes no part",
         SPREAD,
-        "if (⟦c.fixed->eligible[node.row()] == 0⟧) continue;",
+        "if (⟦fixed.eligible[node.row()] == 0⟧) continue;",
         "false",
     ),
     Fault(
         "PodTopologySpread: the least follows changes",
-        SPREAD,
+        SPREAD_COUNTS,
         "⟦least = std::min(least_of_others_, counts[ordinal]);⟧",
         "",
     ),
     Fault(
         "PodTopologySpread: changes with too few domains",
-        SPREAD,
+        SPREAD_COUNTS,
         "if (⟦!enough_domains_⟧) return;",
         "false",
     ),
@@ -405,7 +558,7 @@ FAULTS = [
     Fault(
         "PodTopologySpread: changes that the selector leaves out",
         SPREAD,
-        "if (⟦!selector.Matches(labels, cycle.snapshot.dictionary())⟧) continue;",
+        "if (⟦!fixed.constraint.selector.Matches(labels, cycle.snapshot.dictionary())⟧) continue;",
         "false",
     ),
     Fault(
@@ -415,15 +568,57 @@ FAULTS = [
         "filter == nullptr || pod.terminating()",
     ),
     Fault(
+        "PodTopologySpread: what is kept, as it was",
+        SPREAD_COUNTS,
+        "delta = ⟦pods[row] - known[row]⟧;",
+        "0",
+    ),
+    Fault(
+        "PodTopologySpread: what is kept, counted twice",
+        SPREAD_COUNTS,
+        "⟦known[row] = pods[row];⟧",
+        "",
+    ),
+    Fault(
+        "PodTopologySpread: what is kept, nodes that take no part",
+        SPREAD_COUNTS,
+        "if (⟦count.fixed->eligible[row] == 0⟧) continue;",
+        "false",
+    ),
+    Fault(
+        "PodTopologySpread: what is kept, the least",
+        SPREAD_COUNTS,
+        "⟦if (counts != nullptr) count.FindLeast();⟧",
+        "",
+    ),
+    Fault(
+        "PodTopologySpread: what is kept for other constraints",
+        SPREAD_COUNTS,
+        "⟦key.constraints != constraints⟧",
+        "false",
+    ),
+    Fault(
+        "PodTopologySpread: what is kept for another node affinity",
+        SPREAD_COUNTS,
+        "⟦key.affinity != required⟧",
+        "false",
+    ),
+    Fault(
+        "PodTopologySpread: what is kept for other tolerations",
+        SPREAD_COUNTS,
+        "⟦key.tolerations != tolerations⟧",
+        "false",
+    ),
+    Fault(
         "InterPodAffinity: required affinity",
         NEAR,
-        "(first || ⟦counts[ordinals[i]] > 0⟧);",
-        "counts[ordinals[i]] >= 0",
+        "(first || ⟦counts[ordinal] > 0⟧);",
+        "counts[ordinal] >= 0",
     ),
     Fault(
         "InterPodAffinity: a node without the key",
         NEAR,
-        "passes = ⟦ordinals[i] != 0⟧ &&",
+        "passes = ⟦ordinal != 0⟧ && (first",
         "true",
     ),
     Fault(
@@ -441,8 +636,8 @@ FAULTS = [
     Fault(
         "InterPodAffinity: required terms one by one",
         NEAR,
-        "⟦pod->affinity.And(IncomingMatcher(term, cycle.snapshot));⟧",
-        "pod->affinity = IncomingMatcher(term, cycle.snapshot);",
+        "⟦all.And(matcher);⟧",
+        "all = matcher;",
     ),
     Fault(
         "InterPodAffinity: anti-affinity of the pod",
@@ -459,13 +654,13 @@ FAULTS = [
     Fault(
         "InterPodAffinity: anti-affinity to one pod",
         NEAR,
-        "codes[i] == 0 && ⟦counts[ordinals[i]] > 0⟧ ? code",
-        "counts[ordinals[i]] > 1",
+        "codes[i] == 0 && ⟦counts[ordinals[rows[i]]] > 0⟧ ? code",
+        "counts[ordinals[rows[i]]] > 1",
     ),
     Fault(
         "InterPodAffinity: existing anti-affinity, pods without rules",
         NEAR,
-        "if (⟦out.existing_anti.total() == 0⟧ && !has_affinity",
+        "if (⟦out.existing_anti.total() == 0⟧ && pod.affinity == nullptr",
         "true",
     ),
     Fault(
@@ -490,8 +685,10 @@ FAULTS = [
     Fault(
         "InterPodAffinity: required terms of the pod score",
         NEAR,
-        "if (⟦IsRequired(term->kind)⟧) continue;",
-        "false",
+        "⟦pod->affinity_keys.push_back(term->term.topology_key);⟧",
+        "pod->affinity_keys.push_back(term->term.topology_key); "
+        "pod->preferred.push_back({std::make_shared<const PodMatcher>(matcher), "
+        "term->term.topology_key, Weight(*term)});",
     ),
     Fault(
         "InterPodAffinity: preferred anti-affinity scores up",
@@ -514,53 +711,140 @@ FAULTS = [
     Fault(
         "InterPodAffinity: ignorePreferredTermsOfExistingPods",
         NEAR,
-        "if (⟦args_.ignore_preferred_terms_of_existing_pods⟧ && !prefers)",
+        "if (⟦args_.ignore_preferred_terms_of_existing_pods⟧ && pod",
         "false",
     ),
     Fault(
         "InterPodAffinity: ignorePreferredTermsOfExistingPods, also if it prefers",
         NEAR,
-        "ignore_preferred_terms_of_existing_pods && ⟦!prefers⟧)",
+        "ignore_preferred_terms_of_existing_pods && ⟦pod.preferred.empty()⟧)",
         "true",
     ),
     Fault(
         "InterPodAffinity: nothing found scores 0",
         NEAR,
-        "if (⟦out.scores.total() == 0⟧) return Status::Skip();",
-        "false",
+        "if (⟦out.scores.total() != 0⟧) return {};",
+        "true",
     ),
     Fault(
         "InterPodAffinity: rounding of the score",
         NEAR,
-        "range > 0 ? ⟦static_cast<std::int64_t>(\n                              "
-        "static_cast<double>(kMaxNodeScore) *\n                              "
-        "(static_cast<double>(score - min) / static_cast<double>(range)))⟧",
-        "std::int64_t{std::lround(100.0 * static_cast<double>(score - min) / "
+        "range > 0\n"
+        "                      ? "
+        "⟦static_cast<std::int64_t>(static_cast<double>(kMaxNodeScore) *\n"
+        "                                                  (static_cast<double>(scores[i] - "
+        "bounds.min) /\n"
+        "                                                   static_cast<double>(range)))⟧",
+        "std::int64_t{std::lround(100.0 * static_cast<double>(scores[i] - bounds.min) / "
         "static_cast<double>(range))}",
     ),
     Fault(
         "InterPodAffinity: affinity, a pod comes or goes",
         NEAR,
-        "⟦filter->affinity.Add(filter->affinity.At(key, cycle.snapshot), row, delta);⟧",
+        "⟦filter->affinity.Change(key, cycle.snapshot, row, delta);⟧",
         "",
     ),
     Fault(
         "InterPodAffinity: anti-affinity, a pod comes or goes",
         NEAR,
-        "⟦filter->anti.Add(filter->anti.At(term.topology_key, cycle.snapshot), row, delta);⟧",
+        "⟦filter->anti.Change(term.topology_key, cycle.snapshot, row, delta);⟧",
         "",
     ),
     Fault(
         "InterPodAffinity: existing anti-affinity, a pod comes or goes",
         NEAR,
-        "⟦counts.Add(counts.At(term.topology_key, cycle.snapshot), row, delta);⟧",
+        "⟦filter->existing_anti.Change(term.topology_key, cycle.snapshot, row, delta);⟧",
         "",
     ),
     Fault(
         "InterPodAffinity: what comes must match",
         NEAR,
-        "if (⟦!term.matcher.Matches(pod, dictionary)⟧) continue;",
+        "if (⟦!term.matcher->Matches(pod, dictionary)⟧) continue;",
         "false",
+    ),
+    Fault(
+        "InterPodAffinity: changes of nodes without the key",
+        NEAR_COUNTS,
+        "if (⟦ordinal == 0⟧) return;",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: counts of nodes without the key",
+        NEAR_COUNTS,
+        "if (⟦ordinal == 0⟧ || pods == 0) return;",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: how many pods were found",
+        NEAR_COUNTS,
+        "counts.Mutable()[ordinal] += pods;\n    ⟦total += pods;⟧",
+        "",
+    ),
+    Fault(
+        "InterPodAffinity: how many pods are left",
+        NEAR_COUNTS,
+        "⟦total_ += pods;⟧",
+        "",
+    ),
+    Fault(
+        "InterPodAffinity: the weight of the first term of a key",
+        NEAR_COUNTS,
+        "if (it == domains_.end() && ⟦weight == 1⟧) {",
+        "true",
+    ),
+    Fault(
+        "InterPodAffinity: several terms of a key",
+        NEAR_COUNTS,
+        "sums[i] += ⟦count.counts[i] * weight⟧;",
+        "it == domains_.end() ? count.counts[i] * weight : std::int64_t{0}",
+    ),
+    Fault(
+        "InterPodAffinity: what is kept, as it was",
+        NEAR_COUNTS,
+        "match.count.Add(row, ⟦pods[row] - match.known[row]⟧);",
+        "0",
+    ),
+    Fault(
+        "InterPodAffinity: what is kept, counted twice",
+        NEAR_COUNTS,
+        "⟦match.known[row] = pods[row];⟧",
+        "",
+    ),
+    Fault(
+        "InterPodAffinity: what is kept for another matcher",
+        NEAR_COUNTS,
+        "if (match->key != key || ⟦!(*match->matcher == *matcher)⟧) continue;",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: what is kept for another key",
+        NEAR_COUNTS,
+        "if (⟦match->key != key⟧ || !(",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: terms of existing pods, as they were",
+        NEAR_COUNTS,
+        "⟦term.version != counts.version(id)⟧",
+        "false",
+    ),
+    Fault(
+        "InterPodAffinity: terms of existing pods, which is the latest",
+        CLUSTER + "term_counts.h",
+        "⟦entry.version = version;⟧",
+        "",
+    ),
+    Fault(
+        "InterPodAffinity: rules of another pod",
+        NEAR,
+        "if (⟦out.plan == cycle.pod.plan⟧ && out.objects_id",
+        "out.plan != nullptr",
+    ),
+    Fault(
+        "InterPodAffinity: terms that select another pod",
+        NEAR,
+        "⟦out.selected_by.clear();⟧",
+        "",
     ),
     Fault(
         "InterPodAffinity: own namespace beside others",
@@ -870,13 +1154,15 @@ FAULTS = [
     Fault(
         "nominated pods: counted on",
         FRAMEWORK,
-        "if (⟦status.ok()⟧) continue;\n      verdicts_[*row]",
-        "status.ok() && (verdicts_[*row] = Verdict{}, true)",
+        "if (⟦status.ok()⟧) continue;\n    rejected_by_[*row]",
+        "status.ok() && (rejected_by_[*row] == 0 || (rejected_by_[*row] = 0, "
+        "feasible_.insert(std::lower_bound(feasible_.begin(), feasible_.end(), *row), *row), "
+        "true))",
     ),
     Fault(
         "nominated pods: not left room for when preempting",
         FRAMEWORK,
-        "if (⟦!nominated.empty()⟧) {\n      Status status = FilterWith",
+        "if (⟦!nominated.empty()⟧) {\n    Status status = FilterWith",
         "false",
     ),
     Fault(
@@ -895,19 +1181,303 @@ FAULTS = [
     Fault(
         "weights of plugins",
         FRAMEWORK,
-        "total_[i] += row[i] * ⟦weight⟧;",
+        "⟦static_cast<std::int32_t>(w)⟧;",
         "1",
+    ),
+    Fault(
+        "counts of pods: what comes",
+        COUNTS,
+        "tracker.counts.Mutable()[row] += ⟦delta⟧;",
+        "0",
+    ),
+    Fault(
+        "counts of pods: of other namespaces",
+        COUNTS,
+        "if (⟦!matcher->MatchesNamespace(pod.ns())⟧) return false;",
+        "false",
+    ),
+    Fault(
+        "counts of pods: deleting pods",
+        COUNTS,
+        "if (⟦pod.terminating() && !matcher->terminating⟧) return false;",
+        "false",
+    ),
+    Fault(
+        "counts of pods: answers for other labels",
+        COUNTS,
+        "answer = matcher->selector.Matches(labels, dictionary) ? 2 : 1;\n"
+        "      }\n"
+        "      return ⟦answer == 2⟧;",
+        "known.back() == 2",
+    ),
+    Fault(
+        "counts of pods: of another matcher",
+        COUNTS,
+        "if (⟦*tracker.matcher != *matcher⟧) continue;",
+        "tracker.matcher->namespaces != matcher->namespaces",
+    ),
+    Fault(
+        "changes of rows: not said",
+        ROWS,
+        "⟦state_.generations_.Set(row, Advance());⟧",
+        "Advance();",
+    ),
+    Fault(
+        "changes of rows: not said of blocks",
+        ROWS,
+        "⟦state_.block_generations_.Set(row / kRowsOfBlock, state_.generation_);⟧",
+        "",
+    ),
+    Fault(
+        "changes of rows: said of the first block only",
+        ROWS,
+        "block_generations_.Set(⟦row / kRowsOfBlock⟧, state",
+        "row * 0",
+    ),
+    Fault(
+        "changes of rows: the first of a block",
+        CHANGES,
+        "⟦changed.push_back(row);⟧",
+        "if (row != begin) changed.push_back(row);",
+    ),
+    Fault(
+        "changes of rows: the last of a block",
+        CHANGES,
+        "end = std::min(snapshot.size(), ⟦begin + kRowsOfBlock⟧);",
+        "begin + kRowsOfBlock - 1",
+    ),
+    Fault(
+        "changes of rows: other blocks than the first",
+        CHANGES,
+        "if (⟦blocks[b] == blocks_[b]⟧) continue;",
+        "b != 0 || blocks[b] == blocks_[b]",
+    ),
+    Fault(
+        "pods on nodes: cpu by default",
+        ROWS,
+        "state_.non_zero_cpu_.Mutable()[row] += ⟦sign * pod.plan->non_zero_cpu⟧;",
+        "0",
+    ),
+    Fault(
+        "pods on nodes: what they take",
+        ROWS,
+        "state_.requested_, request.resource).Mutable()[row] += ⟦sign * request.amount⟧;",
+        "0",
+    ),
+    Fault(
+        "pods on nodes: ports",
+        ROWS,
+        "⟦state_.host_port_pods_.Mutable()[row] += sign;⟧",
+        "state_.host_port_pods_.Mutable()[row] = 0;",
+    ),
+    Fault(
+        "pods on nodes: how many",
+        ROWS,
+        "⟦state_.pod_count_.Mutable()[row] += sign;⟧",
+        "",
+    ),
+    Fault(
+        "plans of pods: other tolerations",
+        PLANS,
+        "⟦x.tolerations == y.tolerations⟧",
+        "true",
+    ),
+    Fault(
+        "plans of pods: another affinity",
+        PLANS,
+        "⟦x.affinity == y.affinity⟧",
+        "true",
+    ),
+    Fault(
+        "plans of pods: another node selector",
+        PLANS,
+        "⟦x.node_selector == y.node_selector⟧",
+        "true",
+    ),
+    Fault(
+        "plans of pods: other constraints of spread",
+        PLANS,
+        "⟦x.topology_spread_constraints == y.topology_spread_constraints⟧",
+        "true",
+    ),
+    Fault(
+        "plans of pods: other labels",
+        PLANS,
+        "return ⟦m.labels == n.labels⟧ &&",
+        "true",
+    ),
+    Fault(
+        "plans of pods: another owner",
+        PLANS,
+        "⟦m.owner_references == n.owner_references⟧",
+        "true",
+    ),
+    Fault(
+        "plans of pods: other init containers",
+        PLANS,
+        "⟦x.init_containers == y.init_containers⟧",
+        "true",
+    ),
+    Fault(
+        "plans of pods: resizes",
+        PLANS,
+        "⟦s.container_statuses == t.container_statuses⟧",
+        "true",
+    ),
+    Fault(
+        "groups of nodes: by label",
+        FRAMEWORK,
+        "? ⟦std::int64_t{ordinal} - kNoLabel⟧",
+        "-kNoLabel",
+    ),
+    Fault(
+        "groups of nodes: by the counts of single nodes",
+        FRAMEWORK,
+        ": ⟦column.counts[ordinal]⟧;",
+        "std::int64_t{0}",
+    ),
+    Fault(
+        "groups of nodes: by matching pods",
+        FRAMEWORK,
+        "out[i * key_size] = ⟦pods[rows[i]]⟧;",
+        "0",
+    ),
+    Fault(
+        "groups of nodes: by scores that are normalised",
+        FRAMEWORK,
+        "key_buffer_[i * key_size + at] = ⟦scores[i]⟧;",
+        "0",
+    ),
+    Fault(
+        "groups of nodes: by the counts of labels in common",
+        PLUGIN,
+        "{&column, ⟦column.unique⟧ ? by_ordinal",
+        "true",
+    ),
+    Fault(
+        "groups of nodes: the hostname",
+        SPREAD,
+        "if (⟦c.by_host && c.fixed->matcher⟧) out",
+        "false",
+    ),
+    Fault(
+        "groups of nodes: columns of spread",
+        SPREAD,
+        "if (⟦!c.by_host || !c.fixed->complete⟧) out",
+        "false",
+    ),
+    Fault(
+        "groups of nodes: columns of affinity",
+        NEAR,
+        "if (⟦state != nullptr⟧) AddColumns(state->scores, out);",
+        "false",
+    ),
+    Fault(
+        "groups of nodes: filters that ask for the group",
+        FRAMEWORK,
+        "if (⟦all_codes[i] != 0⟧) continue;",
+        "false",
+    ),
+    Fault(
+        "groups of nodes: filters that ask for the node",
+        FRAMEWORK,
+        "if (⟦all_codes[i] == 0⟧) {\n      cache.Pass",
+        "true",
+    ),
+    Fault(
+        "groups of nodes: how many nodes they have",
+        SPREAD,
+        ": ⟦std::int64_t{feasible.counts[i]}⟧;",
+        "std::int64_t{0}",
+    ),
+    Fault(
+        "groups of nodes: weights of plugins",
+        FRAMEWORK,
+        "AddWeighted(scores, ⟦entry.weight⟧, static_cast<Row>(left), totals)",
+        "1",
+    ),
+    Fault(
+        "groups of nodes: scores of the node alone",
+        FRAMEWORK,
+        "totals[i] = ⟦cache.sum(group_rows_[i])⟧ + uniform_total;",
+        "0",
+    ),
+    Fault(
+        "groups of nodes: the first by name of several",
+        FRAMEWORK,
+        "⟦cache.rank(group_rows_[i]) < cache.rank(group_rows_[best])⟧",
+        "false",
+    ),
+    Fault(
+        "groups of nodes: too many",
+        GROUPS,
+        "⟦too_many_groups = true;⟧",
+        "",
+    ),
+    Fault(
+        "groups of nodes: a node that fits no more",
+        GROUPS,
+        "Leave(row);\n    ⟦group_of_[row] = kNone;⟧",
+        "",
+    ),
+    Fault(
+        "groups of nodes: a node that scores less",
+        GROUPS,
+        "if (group_of_[row] == group && ⟦sum_[row] == sum⟧) return;",
+        "true",
+    ),
+    Fault(
+        "groups of nodes: a node in another group",
+        GROUPS,
+        "if (⟦group_of_[row] == group⟧ && sum_[row] == sum) return;",
+        "group_of_[row] != kNone",
+    ),
+    Fault(
+        "groups of nodes: what is no longer so",
+        GROUPS,
+        "while (⟦!IsCurrent(heap.front(), group)⟧) {",
+        "false",
+    ),
+    Fault(
+        "groups of nodes: what scored more",
+        GROUPS,
+        "group_of_[candidate.row] == group && ⟦sum_[candidate.row] == candidate.sum⟧;",
+        "true",
+    ),
+    Fault(
+        "groups of nodes: the last by name in a group",
+        GROUPS,
+        ": ⟦a.rank > b.rank⟧;",
+        "a.rank < b.rank",
+    ),
+    Fault(
+        "groups of nodes: the order of the first nodes",
+        GROUPS,
+        "⟦std::make_heap(heap.begin(), heap.end(), IsWorse);⟧",
+        "",
+    ),
+    Fault(
+        "groups of nodes: the order of what came later",
+        GROUPS,
+        "⟦std::push_heap(heap.begin(), heap.end(), IsWorse);⟧",
+        "",
+    ),
+    Fault(
+        "groups of nodes: the order after sweeping",
+        GROUPS,
+        "{ return ⟦IsWorse(b, a)⟧; }",
+        "IsWorse(a, b)",
     ),
     Fault(
         "placing: what is placed takes no room",
         SCHEDULER,
-        "if (⟦!result.status.ok()⟧) return result;\n    if (Status status = BindAt",
-        "true",
+        "if (⟦result.status.ok()⟧) {\n    if (Status status = BindAt",
+        "false",
     ),
     Fault(
         "placing: pods that are being deleted",
         SCHEDULER,
-        "if (⟦pod->terminating⟧) continue;\n      const auto timestamp",
+        "if (⟦pod->terminating()⟧) continue;\n    const auto timestamp",
         "false",
     ),
     Fault(
@@ -925,9 +1495,8 @@ FAULTS = [
     Fault(
         "sampling: percentage of the profile",
         SCHEDULER,
-        "percentage =\n        "
-        "⟦framework.profile().percentage_of_nodes_to_score().value_or(percentage_of_nodes_to_score_"
-        ")⟧;",
+        "⟦framework.profile().percentage_of_nodes_to_score().value_or(percentage_of_nodes_to_"
+        "score_)⟧;",
         "percentage_of_nodes_to_score_",
     ),
     Fault(
@@ -951,8 +1520,8 @@ FAULTS = [
     Fault(
         "sampling: one more than enough ends it",
         SCHEDULER,
-        "if (⟦!framework.HasFilterPlugins()⟧ && found",
-        "true",
+        "for (std::size_t i = 0; ⟦i < order.size()⟧; ++i) {\n    const Row row = order[(start",
+        "i < order.size() && found.size() < enough",
     ),
     Fault(
         "sampling: zones in turn",

@@ -4,6 +4,7 @@ A case is {"name", "kind", "mode", "cluster", "config"}; all follows from one se
 declared differences of docs/differences.md are about is not generated.
 """
 
+import copy
 import json
 from pathlib import Path
 
@@ -338,6 +339,16 @@ def resize(r):
                 level["hugepages-2Mi"] = "2Mi"
             spec["resources"] = {"requests": level}
         draw.resource_status(r, pod)
+    for pod in s.running:  # equal pods of which only one is being resized
+        if r.chance(0.3):
+            other = r.choice(s.running)
+            kept = {"name": pod["metadata"]["name"]}
+            node = {"nodeName": pod["spec"]["nodeName"]}
+            pod["metadata"] = {**copy.deepcopy(other["metadata"]), **kept}
+            pod["spec"] = {**copy.deepcopy(other["spec"]), **node}
+            pod["status"] = {}
+            if r.chance(0.5):
+                draw.resource_status(r, pod)
     if r.chance(0.8):
         weights = [{"name": name, "weight": r.choice([1, 2])} for name in draw.RESIZED]
         strategy = {"type": "LeastAllocated", "resources": weights}
@@ -540,6 +551,11 @@ def spread_tight(r):
                 pod["spec"]["topologySpreadConstraints"].append(other)
         if r.chance(0.2):
             pod["spec"]["tolerations"] = [{"operator": "Exists"}]
+    for pod in s.waiting:
+        if r.chance(0.3):  # the same constraints, for which other nodes count
+            pod["spec"] = copy.deepcopy(r.choice(s.waiting)["spec"])
+            if pod["spec"].pop("tolerations", None) is None:
+                pod["spec"]["tolerations"] = [{"operator": "Exists"}]
     for pod in s.running:
         if r.chance(0.15):
             draw.terminating(r, pod)
@@ -814,6 +830,13 @@ def nominated(r):
         give_spread(s, 0.9, 0.6)
     elif part < 0.55:
         give_ports(s, 0.4)
+    elif part < 0.8:  # also on nodes that lack the key
+        for pod in s.pods:
+            pod["metadata"]["labels"] = {"app": r.choice(["web", "db"])}
+        for node in s.nodes:
+            if r.chance(0.3):
+                node["metadata"]["labels"].pop(HOST, None)
+        give_tight_affinity(s)
     return s
 
 
@@ -1087,6 +1110,173 @@ def place_affinity(r):
     return s
 
 
+def place_replicas(r):
+    """Replicas of a few pods, one after another: what is known of one helps with the next."""
+    s = Scene(r, (66, 110) if r.chance(0.3) else (6, 24), ["ml", "ml", "prod"])
+    s.build((0, 2), r.randint(1, 3))
+    s.mode = "place"
+    if r.chance(0.5):  # labels that each node has
+        for i, node in enumerate(s.nodes):
+            node["metadata"]["labels"].update({ZONE: f"z{i % 3}", HOST: s.names[i]})
+    give_sizes(s)
+    parts = [
+        lambda: give_spread(s, 0.5, 0.7),
+        lambda: give_own_spread(s),
+        lambda: give_own_spread(s),
+        lambda: give_tight_spread(s, 0.4),
+        lambda: give_pod_affinity(s, 0.7, 0.2, 0.4, 0.6),
+        lambda: give_own_affinity(s),
+        lambda: give_own_affinity(s),
+        lambda: give_tight_affinity(s),
+        lambda: give_taints(s, 0.4),
+        lambda: give_preferences(s),
+        lambda: give_ports(s, 0.3),
+        lambda: give_images(s),
+        lambda: s.others.extend(draw.controllers(r, NAMESPACES)),
+    ]
+    for part in r.some(parts, 1, 4):
+        part()
+    s.waiting.extend(twin(s, pod) for pod in r.some(s.waiting, 1, 2))
+    if r.chance(0.4):  # the node that scores best by itself has pods of the kind
+        strategy = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
+        s.config = with_args(NodeResourcesFit={"scoringStrategy": strategy})
+    if r.chance(0.3):
+        for pod in s.waiting:
+            pod["spec"]["priority"] = r.choice([0, 10, 100])
+    s.waiting = replicas(r, s.waiting, 24)
+    return s
+
+
+def place_packed(r):
+    """Many small pods on few nodes, each of which fills up step by step."""
+    there = {"cpu": "10", "memory": "10Gi", "pods": "110"}
+    s = Scene(r, (2, 4)).build((0, 1), 2, lambda: there)
+    s.mode = "place"
+    for pod in s.waiting:
+        requests = {"cpu": r.choice(["100m", "150m"]), "memory": r.choice(["103Mi", "155Mi"])}
+        pod["spec"]["containers"] = [draw.container(r, "c", requests)]
+    if r.chance(0.2):
+        give_spread(s, 0.3, 0.5)
+    strategy = scoring_strategy(r, "RequestedToCapacityRatio")
+    if r.chance(0.85):
+        strategy = {"type": "MostAllocated"}
+    s.config = with_args(NodeResourcesFit={"scoringStrategy": strategy})
+    s.waiting = replicas(r, s.waiting[: r.choice([1, 1, 1, 2])], 95)
+    return s
+
+
+def give_sizes(s):
+    """Has pods ask for more or less."""
+    r = s.r
+    for pod in s.waiting:
+        requests = {"cpu": r.choice(["100m", "500m", "1", "3"])}
+        if r.chance(0.8):
+            requests["memory"] = r.choice(["200Mi", "1Gi", "4Gi"])
+        pod["spec"]["containers"] = [draw.container(r, "c", requests)]
+
+
+def give_own_spread(s):
+    """Spreads waiting pods over nodes and zones by applications, mostly as a preference."""
+    r = s.r
+    for pod in s.waiting:
+        pod["metadata"]["labels"] = {"app": r.choice(["web", "web", "db"])}
+        selector = {"matchLabels": {"app": r.choice(["web", "web", "db"])}}
+        constraints = pod["spec"]["topologySpreadConstraints"] = []
+        soft = r.chance(0.5)
+        for key in r.choice([[HOST, ZONE], [HOST, ZONE], [HOST], [ZONE], ["rack"]]):
+            hard = not soft and r.chance(0.7)
+            constraint = {
+                "maxSkew": r.choice([1, 1, 2]),
+                "topologyKey": key,
+                "whenUnsatisfiable": "DoNotSchedule" if hard else "ScheduleAnyway",
+                "labelSelector": selector,
+            }
+            if r.chance(0.3):
+                constraint["nodeTaintsPolicy"] = "Honor"
+            constraints.append(constraint)
+
+
+def give_own_affinity(s):
+    """Has waiting pods prefer, or avoid, the domains of applications."""
+    r = s.r
+    for pod in s.waiting:
+        pod["metadata"]["labels"] = {"app": r.choice(["web", "web", "db"])}
+        affinity = pod["spec"].setdefault("affinity", {})
+        for kind in r.some(["podAffinity", "podAntiAffinity"], 1, 2):
+            rules = []
+            for key in r.some([ZONE, HOST, "rack"], 1, 2):
+                selector = {"matchLabels": {"app": r.choice(["web", "web", "db"])}}
+                term = {"topologyKey": key, "labelSelector": selector}
+                rules.append({"weight": r.choice([1, 2, 10]), "podAffinityTerm": term})
+            affinity[kind] = {"preferredDuringSchedulingIgnoredDuringExecution": rules}
+
+
+def give_preferences(s):
+    """Gives waiting pods preferences for labels of nodes, and nodes taints that are avoided."""
+    r = s.r
+    for node in s.nodes:
+        if r.chance(0.4):
+            node["spec"]["taints"] = [
+                {"key": key, "value": "1", "effect": "PreferNoSchedule"}
+                for key in r.some(["a", "b"], 1, 2)
+            ]
+    for pod in s.waiting:
+        terms = [
+            {"weight": r.choice([1, 10, 50]), "preference": draw.node_term(r, s.names, 0)}
+            for _ in range(r.randint(1, 3))
+        ]
+        rule = {"preferredDuringSchedulingIgnoredDuringExecution": terms}
+        pod["spec"].setdefault("affinity", {})["nodeAffinity"] = rule
+        if r.chance(0.3):
+            pod["spec"]["tolerations"] = [{"key": "a", "operator": "Exists"}]
+
+
+def twin(s, pod):
+    """Copies a pod, and changes one thing that it asks for."""
+    r = s.r
+    out = copy.deepcopy(pod)
+    spec = out["spec"]
+    parts = ["tolerations"] * 3
+    parts += ["nodeSelector", "labels", "namespace", "ownerReferences", "init"]
+    parts += ["affinity"] if "affinity" in spec else []
+    parts += ["spread"] * 3 if "topologySpreadConstraints" in spec else []
+    part = r.choice(parts)
+    if part == "tolerations":
+        spec[part] = [{"key": "a", "operator": "Exists"}]
+        for node in s.nodes:
+            if r.chance(0.4):
+                effect = r.choice(["NoSchedule", "PreferNoSchedule"])
+                node["spec"]["taints"] = [{"key": r.choice(["a", "b"]), "effect": effect}]
+    elif part == "nodeSelector":
+        spec[part] = {"disk": r.choice(["ssd", "hdd"])}
+    elif part == "labels":
+        out["metadata"]["labels"] = draw.pod_labels(r)
+    elif part == "namespace":
+        out["metadata"][part] = "prod" if out["metadata"][part] == "ml" else "ml"
+    elif part == "ownerReferences":
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "o0", "uid": "u"}
+        out["metadata"][part] = [{**owner, "controller": True}]
+    elif part == "init":
+        spec["initContainers"] = [draw.container(r, "i0", {"cpu": "4"})]
+    elif part == "affinity":
+        del spec[part]
+    elif r.chance(0.5):
+        del spec["topologySpreadConstraints"]
+    else:
+        constraint = r.choice(spec["topologySpreadConstraints"])
+        constraint["maxSkew"] = r.choice([1, 2, 3, 5])
+    return out
+
+
+def replicas(r, pods, number):
+    """Copies pods, in random order, until there are so many."""
+    out = []
+    for i in range(number):
+        out.append(copy.deepcopy(r.choice(pods)))
+        out[-1]["metadata"]["name"] = f"p{i:04d}"
+    return out
+
+
 def sampled(r):
     """Sampling of nodes: from which node on, how many, in the order of zones."""
     roomy = r.chance(0.3)  # more nodes fit than are looked at
@@ -1172,10 +1362,12 @@ KINDS = {
     preempt: 6,
     preempt_rules: 6,
     preempt_budgets: 12,
-    preempt_tight: 14,
+    preempt_tight: 22,
     preempt_nominated: 4,
     place: 3,
     place_affinity: 3,
+    place_replicas: 24,
+    place_packed: 5,
     sampled: 6,
     vast: 0.02,
 }

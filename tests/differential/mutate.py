@@ -14,7 +14,15 @@ from pathlib import Path
 from . import answer, compare, generate, log
 from .faults import FAULTS
 
-COPIED = ("include", "src", "cmake", "tests/differential", "tests/support", "CMakeLists.txt")
+COPIED = (
+    "include",
+    "src",
+    "cmake",
+    "benchmarks",
+    "tests/differential",
+    "tests/support",
+    "CMakeLists.txt",
+)
 SWITCH = """\
 #include <cstdlib>
 namespace schedfw_fault {
