@@ -25,6 +25,7 @@
 #include "schedfw/cluster/cluster.h"
 #include "schedfw/cluster/read_cluster.h"
 #include "schedfw/plugins/registry.h"
+#include "schedfw/scheduler/loop.h"
 #include "schedfw/scheduler/report.h"
 #include "schedfw/scheduler/scheduler.h"
 #include "views.h"
@@ -360,7 +361,7 @@ class PyScheduler {
   PyScheduler(const std::optional<std::string>& config, const std::string& config_name,
               const py::list& plugins, int threads, std::uint32_t grain_rows,
               bool parallel_normalize, bool sample, bool seeded, std::uint64_t seed,
-              bool verify_incremental) {
+              bool verify_incremental, bool pod_groups) {
     has_python_plugins_ = !plugins.empty();
     Registry registry = InTreeRegistry();
     for (const auto& plugin : plugins) {
@@ -378,6 +379,7 @@ class PyScheduler {
     options.tie_break = seeded ? TieBreak::kSeeded : TieBreak::kFirst;
     options.seed = seed;
     options.verify_incremental = verify_incremental;
+    options.handle.generic_workload = pod_groups;
     AllowThreads(threads);
     scheduler_ = Unwrap(Scheduler::Create(parsed, registry, options));
   }
@@ -509,6 +511,31 @@ class PyScheduler {
     }
     if (!out.empty()) RaiseOnFault(out.back().status);
     progress.Finish(out.size(), out.size());
+    return out;
+  }
+
+  // Runs the loop until nothing more can change: what is bound, evicted and pending.
+  py::dict RunLoop(PyCluster& cluster, bool at_once, const py::object& callback) {
+    PythonProgress progress(callback);
+    const Run run(*this, cluster);
+    const PyCluster::Use use(cluster);
+    RunReport report;
+    {
+      py::gil_scoped_release release;
+      LoopOptions options;
+      options.status_updates = at_once ? StatusUpdates::kAtOnce : StatusUpdates::kOnFailure;
+      SchedulingLoop loop(*scheduler_, use.cluster(), options);
+      report = *loop.RunUntilQuiet(progress.function());
+    }
+    progress.Finish(report.bound.size(), report.bound.size() + report.pending.size());
+    py::dict out;
+    out["bound"] = report.bound;
+    out["deleted"] = report.deleted;
+    py::dict pending;
+    for (const auto& [pod, why] : report.pending) pending[py::str(pod)] = why;
+    out["pending"] = pending;
+    out["attempts"] = report.attempts;
+    out["duration_s"] = std::chrono::duration<double>(report.duration).count();
     return out;
   }
 
@@ -1244,6 +1271,7 @@ PYBIND11_MODULE(_core, m) {
       .def("schedule_one", &PyScheduler::ScheduleOne)
       .def("preempt", &PyScheduler::Preempt)
       .def("place", &PyScheduler::Place)
+      .def("run", &PyScheduler::RunLoop)
       .def("place_timed", &PyScheduler::PlaceTimed)
       .def("fit", &PyScheduler::Fit);
   m.def("to_json", [](const std::string& text, const std::string& name) {

@@ -33,7 +33,7 @@ from schedfw.cluster import Cluster
 from schedfw.heatmap import LatencyHeatmap
 from schedfw.plugin import Plugin, describe_plugins
 from schedfw.profile import Profile
-from schedfw.scheduler import Placements, Scheduler
+from schedfw.scheduler import Placements, Run, Scheduler
 
 __all__ = [
     "Cluster",
@@ -49,6 +49,7 @@ __all__ = [
     "ParseError",
     "Placement",
     "Placements",
+    "Run",
     "Plugin",
     "PluginError",
     "Pod",

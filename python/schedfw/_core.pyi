@@ -227,6 +227,7 @@ class Scheduler:
         seeded: bool,
         seed: int,
         verify_incremental: bool,
+        pod_groups: bool,
         /,
     ) -> None: ...
     @property
@@ -241,6 +242,9 @@ class Scheduler:
     def place(
         self, cluster: Cluster, progress: Callable[[int, int], object] | None, /
     ) -> list[Placement]: ...
+    def run(
+        self, cluster: Cluster, at_once: bool, progress: Callable[[int, int], object] | None, /
+    ) -> dict[str, Any]: ...
     def place_timed(self, cluster: Cluster, /) -> list[tuple[str, str, int]]: ...
     def fit(
         self,

@@ -169,6 +169,29 @@ def _place(args: argparse.Namespace) -> None:
     print(f"\nplaced {placements.placed} of {len(placements)} pods")
 
 
+def _run(args: argparse.Namespace) -> None:
+    cluster = Cluster.load(*args.cluster)
+    scheduler = Scheduler(args.config, threads=args.threads, pod_groups=True)
+    result = scheduler.run(cluster, status_updates=args.status_updates.replace("-", "_"))
+    if args.output == "json":
+        pods = {"bound": result.bound, "deleted": result.deleted, "pending": list(result.pending)}
+        print(json.dumps(pods | {"reasons": result.pending}))
+        return
+    _notes(cluster, scheduler)
+    nodes = {pod: cluster.node_of(pod) for pod in result.bound}
+    rows = [("POD", "STATE", "NODE", "WHY")]
+    rows += [(pod, "bound", nodes[pod] or "-", "") for pod in result.bound]
+    rows += [(pod, "evicted", "-", "") for pod in result.deleted]
+    rows += [(pod, "pending", "-", why) for pod, why in result.pending.items()]
+    if len(rows) > 1:
+        print(_table(rows), end="\n\n")
+    print(
+        f"bound {len(result.bound)}, evicted {len(result.deleted)}, pending "
+        f"{len(result.pending)} pods after {result.attempts} attempts in "
+        f"{result.duration_s:.0f} s of virtual time"
+    )
+
+
 def _cycle(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
     scheduler = Scheduler(args.config, nodes_to_score="configured")
@@ -333,6 +356,23 @@ def _build_parser() -> argparse.ArgumentParser:
     place = add("place", _place, "where all waiting pods go, one after another", "+")
     place.add_argument(
         "--threads", metavar="N", type=_count, default=1, help="0: all cores (default: 1)"
+    )
+    run = add(
+        "run",
+        _run,
+        "run the whole scheduler in virtual time until nothing more changes: queue, preemption, "
+        "groups of pods",
+        "+",
+    )
+    run.add_argument(
+        "--threads", metavar="N", type=_count, default=1, help="0: all cores (default: 1)"
+    )
+    run.add_argument(
+        "--status-updates",
+        choices=("on-failure", "at-once"),
+        default="on-failure",
+        help="when a waiting pod's nomination is seen by the queue: at its next failure, as where "
+        "kube-scheduler's answers were recorded, or at once, as with an API server",
     )
     config = add("config", _config, "the effective plugins of a configuration", None)
     config.add_argument("config", metavar="F", help="a KubeSchedulerConfiguration")

@@ -7,6 +7,7 @@ import json
 import numbers
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from schedfw import _core
@@ -45,6 +46,31 @@ class Placements(list[_core.Placement]):
         return f"<Placements: {self.placed} of {len(self)} pods placed>"
 
 
+@dataclass(frozen=True)
+class Run:
+    """What a run of the scheduler has come to; pods as "namespace/name", sorted.
+
+    Attributes
+    ----------
+    bound
+        Pods on nodes, also those that were there before.
+    deleted
+        Pods that were evicted.
+    pending
+        Pods that wait, and what was said at their last attempt.
+    attempts
+        How many pods and groups of pods were tried.
+    duration_s
+        The virtual time that passed, in seconds.
+    """
+
+    bound: list[str]
+    deleted: list[str]
+    pending: dict[str, str]
+    attempts: int
+    duration_s: float
+
+
 class Scheduler:
     """Schedules pods with the plugins of one or more profiles.
 
@@ -79,6 +105,10 @@ class Scheduler:
     verify_incremental
         Run the whole pipeline too whenever answers of earlier cycles were used, and raise Error if
         they differ: for tests, much slower.
+    pod_groups
+        PodGroups of scheduling.k8s.io count, as with kube-scheduler's feature gates GenericWorkload
+        and TopologyAwareWorkloadScheduling: their pods are scheduled together by `run`, and evicted
+        by their group's priority.
 
     Raises
     ------
@@ -104,6 +134,7 @@ class Scheduler:
         tie_break: Literal["first", "seeded"] = "first",
         seed: int = 0,
         verify_incremental: bool = False,
+        pod_groups: bool = False,
     ) -> None:
         if normalize not in ("parallel", "synchronous"):
             raise _core.ConfigError(
@@ -132,6 +163,7 @@ class Scheduler:
             tie_break == "seeded",
             _integer("seed", seed, 0, _MAX_64),
             bool(verify_incremental),
+            bool(pod_groups),
         )
         self._extenders: list[dict[str, Any]] = [
             extender or {} for extender in (config or {}).get("extenders") or ()
@@ -227,6 +259,37 @@ class Scheduler:
             pods placed so far stay; the one that failed waits, and so do those behind it.
         """
         return Placements(self._core.place(cluster._core, progress))
+
+    def run(
+        self,
+        cluster: Cluster,
+        *,
+        status_updates: Literal["on_failure", "at_once"] = "on_failure",
+        progress: ProgressCallback | None = None,
+    ) -> Run:
+        """Run the whole scheduler in virtual time until nothing more can change.
+
+        Unlike `place`, pods that find no node preempt, wait out their backoff, and are tried again
+        when something changes; pods of a PodGroup are scheduled together (see `pod_groups`).
+        Changes `cluster`: evicted pods are gone.
+
+        Parameters
+        ----------
+        cluster
+            Give ``cluster.fork()`` to keep yours as it is.
+        status_updates
+            When the queue sees the nomination that a preemption has given to a pod: "on_failure",
+            when the pod fails the next time, as where kube-scheduler's answers were recorded;
+            "at_once", as with an API server, so that the pod tries its nominated node first.
+        progress
+            Called with (bound, all) about every 50 ms and at the end. Ctrl-C works; what was bound
+            and evicted so far stays.
+        """
+        if status_updates not in ("on_failure", "at_once"):
+            raise _core.ConfigError(
+                f'status_updates: "{status_updates}" is not allowed (allowed: on_failure, at_once)'
+            )
+        return Run(**self._core.run(cluster._core, status_updates == "at_once", progress))
 
     def place_timed(self, cluster: Cluster) -> list[tuple[str, str, int]]:
         """Place as `place` does, and return (pod, node or "", nanoseconds) of each attempt."""

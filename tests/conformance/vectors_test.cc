@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schedfw/base/simd.h"
+#include "schedfw/scheduler/loop.h"
 #include "schedfw/scheduler/report.h"
 #include "support/cluster.h"
 #include "support/files.h"
@@ -153,6 +154,27 @@ void CheckPlace(const Value& want, Scheduler& scheduler, Cluster& cluster) {
   ExpectSame(want, ToValue(scheduler.Place(cluster)), "placements");
 }
 
+// The whole loop: which pods are bound and which evicted in the end.
+void CheckLoop(const Value& want, Scheduler& scheduler, Cluster& cluster) {
+  SchedulingLoop loop(scheduler, cluster);
+  const auto report = loop.RunUntilQuiet();
+  ASSERT_TRUE(report.ok()) << report.error().message();
+  const auto names = [](const Value& list) {
+    std::vector<std::string> out;
+    for (const Value& name : *list.AsList()) out.push_back(*name.AsString());
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  EXPECT_EQ(report->bound, names(*want.Find("bound")));
+  EXPECT_EQ(report->deleted, names(*want.Find("deleted")));
+  std::vector<std::string> pending;
+  for (const auto& [pod, why] : report->pending) {
+    pending.push_back(pod);
+    EXPECT_NE(why, "") << pod;
+  }
+  EXPECT_EQ(pending, names(*want.Find("pending")));
+}
+
 void CheckConfig(const Value& want, const Scheduler& scheduler) {
   for (const auto& [profile, points] : *want.AsObject()) {
     const Framework* framework = scheduler.framework(profile);
@@ -185,6 +207,7 @@ void RunVectors(const std::string& prefix, SchedulerOptions options = {}) {
     const Value want = ReadValue(folder / "expected.json");
     const auto config = folder / "config.yaml";
     if (mode == "cycle") options.nodes_to_score = NodesToScore::kConfigured;
+    options.handle.generic_workload = mode == "loop";
     auto scheduler =
         testing::TryScheduler(std::filesystem::exists(config) ? config.string() : "", options);
     if (want.Find("error") != nullptr) {
@@ -204,6 +227,8 @@ void RunVectors(const std::string& prefix, SchedulerOptions options = {}) {
       CheckPreempt(want, **scheduler, *cluster);
     } else if (mode == "cycle") {
       CheckCycle(want, **scheduler, *cluster);
+    } else if (mode == "loop") {
+      CheckLoop(want, **scheduler, *cluster);
     } else if (mode == "place") {
       CheckPlace(want, **scheduler, *cluster);
     } else {
@@ -233,6 +258,10 @@ TEST(Vectors, Sample) { RunVectors("sample"); }
 TEST(Vectors, Admission) { RunVectors("admission"); }
 TEST(Vectors, Preempt) { RunVectors("preempt"); }
 TEST(Vectors, Config) { RunVectors("config-"); }
+TEST(Vectors, LoopPlain) { RunVectors("loop-plain"); }
+TEST(Vectors, LoopPreempt) { RunVectors("loop-preempt"); }
+TEST(Vectors, LoopGang) { RunVectors("loop-gang-"); }
+TEST(Vectors, LoopGangPreempt) { RunVectors("loop-gangpreempt"); }
 
 // The same with threads: tiny blocks, so that small clusters are split as well.
 TEST(Vectors, SpreadOnEightThreads) {

@@ -135,6 +135,16 @@ class Snapshot {
     const Placement* placement = placements_.Find(key);
     return placement == nullptr ? nullptr : PodAt(key, *placement);
   }
+  /// The same by PodInfo::Key().
+  PodPtr FindPod(std::uint64_t key) const {
+    const Placement* placement = placements_.Find(key);
+    return placement == nullptr ? nullptr : PodAt(key, *placement);
+  }
+  /// True when the pod, by key, is there and waits for a node. O(1).
+  bool IsPending(std::uint64_t key) const {
+    const Placement* placement = placements_.Find(key);
+    return placement != nullptr && placement->where == Where::kPending;
+  }
   /// The node that a pod has, or nullopt when it waits, is on an unknown node, or doesn't exist.
   std::optional<Row> RowOf(std::string_view ns, std::string_view name) const {
     const Placement* placement = FindPlacement(ns, name);

@@ -46,6 +46,8 @@ class Diagnosis {
   Status pre_filter;
   /// The nodes that PreFilter left, by name, sorted; absent: all.
   std::optional<std::vector<std::string>> pre_filter_nodes;
+  /// The plugins that left only these.
+  std::set<std::string> narrowed_by;
 
   /// The number of nodes of the cluster.
   Row size() const { return static_cast<Row>(status_of_row_.size()); }
@@ -79,9 +81,9 @@ class Diagnosis {
     return out;
   }
 
-  /// The plugins that rejected the pod or a node.
+  /// The plugins that rejected the pod or a node, or left nodes out.
   std::set<std::string> UnschedulablePlugins() const {
-    std::set<std::string> out;
+    std::set<std::string> out = narrowed_by;
     if (!pre_filter.plugin().empty()) out.emplace(pre_filter.plugin());
     for (const auto& [status, count] : CountByStatus()) {
       if (!status->plugin().empty()) out.emplace(status->plugin());

@@ -55,6 +55,8 @@ class Framework {
   /// narrows the nodes. Skipped plugins are remembered for RunFilterPlugins.
   Status RunPreFilterPlugins(const Cycle& cycle, CycleState& state,
                              std::optional<std::set<std::string>>& names);
+  /// The plugins that narrowed the nodes in the last RunPreFilterPlugins.
+  const std::set<std::string>& narrowed_by() const { return narrowed_by_; }
 
   /// Changes the state of all plugins as if `added` had come to the node
   /// (RunPreFilterExtensionAddPod of upstream); `cycle` shows the node with it. May be called from
@@ -118,9 +120,9 @@ class Framework {
   Status RunReservePlugins(const Cycle& cycle, CycleState& state, const NodeInfo& node);
   /// Undoes Reserve of every plugin, in reverse order.
   void RunUnreservePlugins(const Cycle& cycle, CycleState& state, const NodeInfo& node) noexcept;
-  /// Wait if any plugin wants to wait and none rejects; `timeout` is the longest one.
+  /// Wait if any plugin wants to wait and none rejects; `waits` says which, in their order.
   Status RunPermitPlugins(const Cycle& cycle, CycleState& state, const NodeInfo& node,
-                          std::chrono::nanoseconds& timeout);
+                          std::vector<PermitWait>& waits);
   Status RunPreBindPlugins(const Cycle& cycle, CycleState& state, const NodeInfo& node);
   /// The first Bind plugin that doesn't skip binds.
   Status RunBindPlugins(const Cycle& cycle, CycleState& state, const NodeInfo& node);
@@ -224,6 +226,7 @@ class Framework {
   PlanCaches caches_;
 
   // Of the running cycle.
+  std::set<std::string> narrowed_by_;
   std::vector<PreFilterPlugin*> skip_filter_;
   std::vector<PreScorePlugin*> skip_score_;
   std::vector<FilterEntry*> active_filters_;

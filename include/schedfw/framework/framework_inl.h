@@ -880,7 +880,8 @@ SCHEDFW_INLINE Status Framework::CallPreFilterPlugins(const Cycle& cycle, CycleS
   names.reset();
   if (Status status = RefuseWithoutEffect(cycle.pod); !status.ok()) return status;
   Status rejected;
-  std::set<std::string> narrowing;
+  std::set<std::string>& narrowing = narrowed_by_;
+  narrowing.clear();
   for (PreFilterPlugin* plugin : pre_filter_) {
     PreFilterResult result;
     const Status status = plugin->PreFilter(cycle, state, result);
@@ -1024,13 +1025,13 @@ SCHEDFW_INLINE void Framework::RunUnreservePlugins(const Cycle& cycle, CycleStat
 }
 SCHEDFW_INLINE Status Framework::RunPermitPlugins(const Cycle& cycle, CycleState& state,
                                                   const NodeInfo& node,
-                                                  std::chrono::nanoseconds& timeout) {
+                                                  std::vector<PermitWait>& waits) {
   Status wait;
   for (PermitPlugin* plugin : permit_) {
     std::chrono::nanoseconds own{0};
     const Status status = plugin->Permit(cycle, state, node, own);
     if (status.code() == Code::kWait) {
-      timeout = std::max(timeout, own);
+      waits.push_back({std::string(plugin->Name()), own});
       wait = status.WithPlugin(plugin->Name());
     } else if (!status.ok()) {
       return internal::RejectOrFault("running Permit plugin \"", *plugin, status);

@@ -103,6 +103,8 @@ class QueueSortPlugin : public virtual Plugin {
  public:
   /// True when `a` comes before `b`; a strict weak order.
   virtual bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const = 0;
+  /// True when Less goes by priority and then by time, so that a queue needn't call it.
+  virtual bool SortsByPriority() const { return false; }
 };
 
 /// Says which events may make a pod schedulable that this plugin rejected.
@@ -328,6 +330,12 @@ class ReservePlugin : public virtual Plugin {
   virtual Status Reserve(const Cycle& cycle, CycleState& state, const NodeInfo& node) = 0;
   /// Undoes Reserve; called in reverse order, also when this plugin's Reserve failed or never ran.
   virtual void Unreserve(const Cycle& cycle, CycleState& state, const NodeInfo& node) noexcept = 0;
+};
+
+/// A Permit plugin that a pod waits for, and how long at most.
+struct PermitWait {
+  std::string plugin;
+  std::chrono::nanoseconds timeout{0};
 };
 
 /// Allows, rejects, or delays the binding.

@@ -16,6 +16,7 @@ class PrioritySort : public QueueSortPlugin {
     if (a.priority != b.priority) return a.priority > b.priority;
     return a.timestamp < b.timestamp;
   }
+  bool SortsByPriority() const override { return true; }
 };
 
 }  // namespace schedfw

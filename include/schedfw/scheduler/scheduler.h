@@ -123,6 +123,11 @@ class Scheduler {
 
   /// The scheduler names, in the configuration's order.
   const std::vector<std::string>& profile_names() const { return names_; }
+  /// True when PodGroups of scheduling.k8s.io count (Handle::generic_workload).
+  bool pod_groups() const { return options_.handle.generic_workload; }
+  /// How long a pod that was rejected is left alone: at first, and at most.
+  std::chrono::seconds initial_backoff() const { return initial_backoff_; }
+  std::chrono::seconds max_backoff() const { return max_backoff_; }
   /// A profile's framework, or nullptr.
   Framework* framework(std::string_view scheduler_name) const {
     const auto it = frameworks_.find(scheduler_name);
@@ -132,6 +137,10 @@ class Scheduler {
   /// Finds a node for a pod: PreFilter to Score. A pod that is nominated to a node goes there if it
   /// fits. Changes nothing.
   ScheduleResult Schedule(const Snapshot& snapshot, const PodInfo& pod);
+  /// The same with a state that plugins use at later points of the same attempt. `within`: only
+  /// these nodes are looked at, by name.
+  ScheduleResult Schedule(const Snapshot& snapshot, const PodInfo& pod, CycleState& state,
+                          const std::set<std::string>* within = nullptr);
 
   /// One whole attempt: finds a node, then Reserve, Permit, PreBind, Bind and PostBind as one
   /// transaction. When a step fails or throws, the cluster is as it was.
@@ -183,8 +192,6 @@ class Scheduler {
 
   Status NoProfile(const PodInfo& pod) const;
 
-  ScheduleResult Schedule(const Snapshot& snapshot, const PodInfo& pod, CycleState& state);
-
   static Row NodesOf(const Snapshot& snapshot, const std::set<std::string>& names);
 
   // How many feasible nodes are enough (numFeasibleNodesToFind).
@@ -225,6 +232,7 @@ class Scheduler {
   SchedulerOptions options_;
   Random random_;
   std::int32_t percentage_of_nodes_to_score_ = 0;
+  std::chrono::seconds initial_backoff_{1}, max_backoff_{10};
   std::size_t start_index_ = 0;  // where the next search of nodes begins
   std::vector<Row> sampled_;     // of the running cycle
   CycleState state_;             // the same

@@ -16,6 +16,8 @@ SCHEDFW_INLINE Result<std::unique_ptr<Scheduler>> Scheduler::Create(const Schedu
                                                                     SchedulerOptions options) {
   auto out = std::unique_ptr<Scheduler>(new Scheduler(std::move(options)));
   out->percentage_of_nodes_to_score_ = config.percentage_of_nodes_to_score;
+  out->initial_backoff_ = std::chrono::seconds(config.pod_initial_backoff_seconds);
+  out->max_backoff_ = std::chrono::seconds(config.pod_max_backoff_seconds);
   const Executor executor(out->options_.executor);
   for (const ProfileConfig& profile_config : config.profiles) {
     auto profile = Profile::Create(profile_config, registry, out->options_.handle);
@@ -207,7 +209,8 @@ SCHEDFW_INLINE Status Scheduler::NoProfile(const PodInfo& pod) const {
 }
 
 SCHEDFW_INLINE ScheduleResult Scheduler::Schedule(const Snapshot& snapshot, const PodInfo& pod,
-                                                  CycleState& state) {
+                                                  CycleState& state,
+                                                  const std::set<std::string>* within) {
   ScheduleResult out;
   Framework* framework = this->framework(pod.pod->spec.scheduler_name);
   if (framework == nullptr) {
@@ -223,8 +226,16 @@ SCHEDFW_INLINE ScheduleResult Scheduler::Schedule(const Snapshot& snapshot, cons
       return out;
     }
     out.diagnosis = Diagnosis::OfPreFilter(snapshot.size(), pre_filter);
+    out.diagnosis->narrowed_by = framework->narrowed_by();
     out.status = Status::Unschedulable(out.diagnosis->Message());
     return out;
+  }
+  if (within != nullptr) {
+    if (!names) {
+      names = *within;
+    } else {
+      std::erase_if(*names, [&](const std::string& name) { return !within->contains(name); });
+    }
   }
   if (!names && pod.pod->status.nominated_node_name.empty() &&
       options_.nodes_to_score == NodesToScore::kAll) {
@@ -242,7 +253,10 @@ SCHEDFW_INLINE ScheduleResult Scheduler::Schedule(const Snapshot& snapshot, cons
   }
   std::span<const Row> rows;
   std::optional<Row> tried;  // the nominated node, if it was tried and doesn't fit
-  if (const auto nominated = snapshot.Find(pod.pod->status.nominated_node_name)) {
+  const std::string& nomination = pod.pod->status.nominated_node_name;
+  if (const auto nominated = within == nullptr || within->contains(nomination)
+                                 ? snapshot.Find(nomination)
+                                 : std::nullopt) {
     // Likely the only node that fits: it is tried before the others (evaluateNominatedNode). That
     // it fails there, for whatever reason, doesn't end the cycle.
     Status ignored;
@@ -266,6 +280,7 @@ SCHEDFW_INLINE ScheduleResult Scheduler::Schedule(const Snapshot& snapshot, cons
   out.feasible = static_cast<Row>(rows.size());
   if (rows.empty()) {
     out.diagnosis = framework->Diagnose(cycle);
+    out.diagnosis->narrowed_by = framework->narrowed_by();
     if (names) out.diagnosis->pre_filter_nodes.emplace(names->begin(), names->end());
     out.status = Status::Unschedulable(out.diagnosis->Message());
     return out;
@@ -538,8 +553,8 @@ SCHEDFW_INLINE Status Scheduler::BindAt(Cluster& cluster, const PodInfo& pod, Cy
   const NodeInfo node(cluster.view(), row);
   rollback.OnFailure([&] { framework.RunUnreservePlugins(cycle, state, node); });
   if (Status s = framework.RunReservePlugins(cycle, state, node); !s.ok()) return s;
-  std::chrono::nanoseconds timeout{0};
-  if (Status s = framework.RunPermitPlugins(cycle, state, node, timeout); !s.ok()) {
+  std::vector<PermitWait> waits;
+  if (Status s = framework.RunPermitPlugins(cycle, state, node, waits); !s.ok()) {
     return s.code() == Code::kWait
                ? Status::Unschedulable("waiting at Permit is not possible in a single attempt")
                      .WithPlugin(s.plugin())

@@ -1,0 +1,188 @@
+// SchedulingLoop: a scheduler that runs: queue, cycles, preemption, waiting at Permit and binding.
+#ifndef SCHEDFW_SCHEDULER_LOOP_H_
+#define SCHEDFW_SCHEDULER_LOOP_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "schedfw/base/clock.h"
+#include "schedfw/base/result.h"
+#include "schedfw/cluster/cluster.h"
+#include "schedfw/scheduler/queue.h"
+#include "schedfw/scheduler/scheduler.h"
+
+namespace schedfw {
+
+/// When a change that the scheduler itself makes to a waiting pod's status, such as its nomination,
+/// is seen by the queue.
+enum class StatusUpdates : std::uint8_t {
+  /// When the pod fails the next time: it isn't tried on its nominated node first. So it was when
+  /// the reference's answers were recorded (docs/differences.md).
+  kOnFailure,
+  kAtOnce,  ///< as with an API server
+};
+
+struct LoopOptions {
+  StatusUpdates status_updates = StatusUpdates::kOnFailure;
+  /// Backoff; absent: the configuration's.
+  std::optional<QueueOptions> queue;
+  /// The time to go by; null: a clock of its own that the loop moves on when it has nothing to do.
+  const Clock* clock = nullptr;
+};
+
+/// What a run has come to. Pods as "namespace/name", sorted.
+struct RunReport {
+  std::vector<std::string> bound;    ///< pods on nodes, also those that were there before
+  std::vector<std::string> deleted;  ///< pods that were evicted
+  /// Pods that wait, and why: what was said at their last attempt.
+  std::vector<std::pair<std::string, std::string>> pending;
+  std::int64_t attempts = 0;             ///< cycles of pods and of groups
+  std::chrono::nanoseconds duration{0};  ///< by the loop's clock
+};
+
+/// Runs a scheduler on a cluster: pops what the queue has, schedules, binds, preempts, and moves
+/// what was rejected when something changes (pkg/scheduler/schedule_one.go, eventhandlers.go).
+///
+/// PodGroups of scheduling.k8s.io count if they do for the scheduler (Handle::generic_workload).
+///
+/// Used by one thread. While the loop lives, the cluster is changed through it alone. A plugin that
+/// fails, by a status or an exception, fails the attempt of its pod; the loop goes on.
+class SchedulingLoop : private PodGroupLookup {
+ public:
+  /// Queues the pods that wait, in the order of namespace and name, as a scheduler that starts up
+  /// lists them. `scheduler` and `cluster` must outlive the loop.
+  SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptions options = {});
+  /// Pods that wait at Permit go back to those that wait for a node.
+  ~SchedulingLoop() override;
+  SchedulingLoop(const SchedulingLoop&) = delete;
+  SchedulingLoop& operator=(const SchedulingLoop&) = delete;
+
+  const Cluster& cluster() const { return cluster_; }
+  const SchedulingQueue& queue() const { return queue_; }
+  const Clock& clock() const { return clock_; }
+
+  /// Changes from outside. Errors: see the functions of Cluster; nothing has changed then.
+  Result<void> AddPod(api::Pod pod);
+  Result<void> UpdatePod(api::Pod pod);
+  Result<void> DeletePod(std::string_view ns, std::string_view name);
+  Result<void> AddNode(api::Node node);
+  Result<void> UpdateNode(api::Node node);
+  Result<void> DeleteNode(std::string_view name);
+  /// Adds or replaces a group.
+  void Upsert(api::PodGroup group);
+
+  /// One attempt: of a pod, or of a group. False: nothing can be tried now. O(cycle).
+  bool Step();
+  /// Steps, and moves its own clock on, until nothing more can change: what is left was tried since
+  /// the last change, or waits for an event. `progress`: (pods bound, pods known); false ends it.
+  /// Error: the loop goes by a clock that isn't its own.
+  Result<RunReport> RunUntilQuiet(const Progress& progress = {});
+  /// What the loop has come to.
+  RunReport Report() const;
+
+ private:
+  struct GroupState {
+    std::int32_t pods = 0;       // that name the group
+    std::int32_t scheduled = 0;  // of those: on nodes
+  };
+  // A pod on its way to a node: assumed there.
+  struct Binding {
+    QueuedPod pod;
+    QueuedEntityPtr entity;  // null: the pod came with its group
+    PodPtr assumed;
+    std::string node;
+    std::unique_ptr<CycleState> state;
+    std::map<std::string, std::chrono::nanoseconds> waits;  // at Permit: plugin → until when
+  };
+  struct MemberResult {
+    Status status;                       // Success, or why the pod found no node
+    std::set<std::string> plugins;       // who rejected it
+    bool tried = false;
+    std::optional<std::string> node;     // where it was placed
+  };
+  struct GroupResult {
+    Status status;
+    std::vector<MemberResult> members;  // as in the entity
+    bool any_placed = false;
+  };
+
+  const api::PodGroup* FindGroup(std::uint64_t group_key) const override;
+  std::int32_t CountPods(std::uint64_t group_key) const override;
+
+  const Snapshot& view() const { return cluster_.view(); }
+  Framework* FrameworkOf(const PodInfo& pod) const;
+  void CountGroup(const PodInfo& pod, std::int32_t pods, std::int32_t scheduled);
+  void Changed() {
+    ++version_;
+    attempts_at_change_ = attempts_;
+  }
+
+  void PodCycle(QueuedEntityPtr entity);
+  ScheduleResult Schedule(const Snapshot& snapshot, const PodInfo& pod, CycleState& state,
+                          const std::set<std::string>* within = nullptr);
+  // PostFilter and what follows from it. Returns the pod's nomination, absent: it stays.
+  std::optional<std::string> PostFilter(const PodInfo& pod, const Diagnosis& diagnosis,
+                                        CycleState& state, std::string& message);
+  void Evict(const std::vector<Victim>& victims, const std::string& node, const PodInfo& preemptor);
+  void EvictPod(const PodPtr& victim);
+  // Takes a pod to a node: Assume to PostBind, or until it waits at Permit. False: it failed, and
+  // is back in the queue or, from a group, in `left`.
+  bool Commit(Binding binding, std::vector<QueuedPod>* left);
+  bool FinishPermit(Binding binding, std::vector<QueuedPod>* left);
+  void TakeBack(Binding& binding);
+  // A pod has found no node: back to the queue. `nomination` as in PostFilter.
+  void Fail(QueuedPod pod, QueuedEntityPtr entity, const Status& status,
+            const std::set<std::string>& plugins, const std::optional<std::string>& nomination,
+            std::vector<QueuedPod>* left);
+  PodPtr AsQueued(const PodPtr& pod) const;
+
+  void GroupCycle(QueuedEntityPtr group);
+  GroupResult PlaceGroup(const Snapshot& snapshot, const QueuedEntity& entity,
+                         const api::PodGroup& group);
+  GroupResult PlaceGroupWithin(const Snapshot& snapshot, const QueuedEntity& entity,
+                               const api::PodGroup& group, const std::set<std::string>* within);
+  Status CheckGroup(const QueuedEntity& entity, const api::PodGroup& group) const;
+  // Evicts what stands in the way of a group. The nodes by member, or absent: it doesn't help.
+  std::optional<std::vector<std::optional<std::string>>> PreemptForGroup(
+      const QueuedEntity& entity, const api::PodGroup& group, std::string& message);
+
+  void Nominate(const PodInfo& pod, const std::string& node);
+  void Bound(const PodPtr& pod);
+  void RejectWaiting(std::uint64_t key, const Status& status);
+  void RunTimers();
+  bool AdvanceClock();
+  bool GoesInCircles() const;
+
+  Scheduler& scheduler_;
+  Cluster& cluster_;
+  const LoopOptions options_;
+  VirtualClock own_clock_;
+  const Clock& clock_;
+  std::unordered_map<std::uint64_t, GroupState> group_states_;  // look-ups only
+  SchedulingQueue queue_;
+  CycleState state_;
+  // What pods' status.nominatedNodeName is, where the queue doesn't know it yet.
+  std::unordered_map<std::uint64_t, std::string> nominations_;  // look-ups only
+  std::map<std::uint64_t, Binding> waiting_;                    // at Permit, by pod
+  std::unordered_map<std::uint64_t, std::string> messages_;     // of last attempts; look-ups only
+  std::vector<std::string> deleted_;
+  std::uint64_t version_ = 1;  // grows when a pod is bound or deleted, and by events
+  std::unordered_map<std::uint64_t, std::uint64_t> tried_at_;  // entity → version; look-ups only
+  std::int64_t attempts_ = 0;
+  std::int64_t attempts_at_change_ = 0;
+  std::chrono::nanoseconds next_unschedulable_flush_{0};
+};
+
+}  // namespace schedfw
+
+#endif  // SCHEDFW_SCHEDULER_LOOP_H_

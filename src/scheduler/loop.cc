@@ -1,0 +1,683 @@
+#include "schedfw/scheduler/loop.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "schedfw/framework/event_classify.h"
+#include "schedfw/framework/framework.h"
+
+namespace schedfw {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kUnschedulableFlush = std::chrono::seconds(30);
+
+// What a plugin throws fails the attempt like an Error.
+template <typename F>
+Status Guard(F&& call) {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    return Status::Error(error.what());
+  } catch (...) {
+    return Status::Error("a plugin threw something that is no exception");
+  }
+}
+
+QueueOptions QueueOf(const Scheduler& scheduler, const LoopOptions& options) {
+  if (options.queue) return *options.queue;
+  QueueOptions out;
+  out.initial_backoff = scheduler.initial_backoff();
+  out.max_backoff = scheduler.max_backoff();
+  return out;
+}
+
+QueueEvent PodEvent(EventResource resource, ActionType action, PodPtr old_pod, PodPtr new_pod) {
+  QueueEvent out;
+  out.event = {resource, action};
+  out.old_pod = std::move(old_pod);
+  out.new_pod = std::move(new_pod);
+  return out;
+}
+
+QueueEvent NodeEvent(ActionType action, std::shared_ptr<const api::Node> old_node,
+                     std::shared_ptr<const api::Node> new_node) {
+  QueueEvent out;
+  out.event = {EventResource::kNode, action};
+  out.old_node = std::move(old_node);
+  out.new_node = std::move(new_node);
+  return out;
+}
+
+// "namespace/name" as two texts that live as long as the cluster's objects.
+std::pair<std::string, std::string> NameOf(const PodInfo& pod) {
+  std::string full = pod.FullName();
+  const std::size_t slash = full.find('/');
+  return {full.substr(0, slash), full.substr(slash + 1)};
+}
+
+}  // namespace
+
+SchedulingLoop::SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptions options)
+    : scheduler_(scheduler),
+      cluster_(cluster),
+      options_(std::move(options)),
+      clock_(options_.clock != nullptr ? *options_.clock : own_clock_),
+      queue_(scheduler, clock_, QueueOf(scheduler, options_),
+             scheduler.pod_groups() ? this : nullptr) {
+  next_unschedulable_flush_ = clock_.Now() + kUnschedulableFlush;
+  for (Row row = 0; row < view().size(); ++row) {
+    for (const PodPtr& pod : view().pods(row)) CountGroup(*pod, 1, 1);
+  }
+  std::vector<std::pair<std::string, PodPtr>> pending;
+  for (PodPtr& pod : view().Pending()) {
+    CountGroup(*pod, 1, 0);
+    std::string name = pod->pod->metadata.ns + '\0' + pod->pod->metadata.name;
+    pending.emplace_back(std::move(name), std::move(pod));
+  }
+  std::sort(pending.begin(), pending.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [name, pod] : pending) {
+    const std::string& nominated = pod->pod->status.nominated_node_name;
+    if (!nominated.empty()) nominations_.emplace(pod->Key(), nominated);
+    queue_.Add(pod);
+  }
+}
+
+SchedulingLoop::~SchedulingLoop() {
+  for (auto& [key, binding] : waiting_) TakeBack(binding);
+}
+
+const api::PodGroup* SchedulingLoop::FindGroup(std::uint64_t group_key) const {
+  const Dictionary& dictionary = view().dictionary();
+  const std::string ns(dictionary.Text(static_cast<StringId>(group_key >> 32)));
+  const std::string name(dictionary.Text(static_cast<StringId>(group_key)));
+  return ObjectStore::Find(view().objects().pod_groups, ns, name);
+}
+
+std::int32_t SchedulingLoop::CountPods(std::uint64_t group_key) const {
+  const auto found = group_states_.find(group_key);
+  return found == group_states_.end() ? 0 : found->second.pods;
+}
+
+Framework* SchedulingLoop::FrameworkOf(const PodInfo& pod) const {
+  return scheduler_.framework(pod.plan->pattern->spec.scheduler_name);
+}
+
+void SchedulingLoop::CountGroup(const PodInfo& pod, std::int32_t pods, std::int32_t scheduled) {
+  if (pod.scheduling_group == 0 || !scheduler_.pod_groups()) return;
+  GroupState& state = group_states_[pod.GroupKey()];
+  state.pods += pods;
+  state.scheduled += scheduled;
+}
+
+// --- changes from outside
+
+Result<void> SchedulingLoop::AddPod(api::Pod pod) {
+  const std::string ns = pod.metadata.ns.empty() ? "default" : pod.metadata.ns;
+  const std::string name = pod.metadata.name;
+  if (auto done = cluster_.AddPod(std::move(pod)); !done) return done;
+  const PodPtr added = view().FindPod(ns, name);
+  if (!added) return {};  // it has finished
+  Changed();
+  if (view().IsPending(added->Key())) {
+    CountGroup(*added, 1, 0);
+    const std::string& nominated = added->pod->status.nominated_node_name;
+    if (!nominated.empty()) nominations_[added->Key()] = nominated;
+    queue_.Add(added);
+    queue_.MoveAll(PodEvent(EventResource::kUnscheduledPod, kAdd, nullptr, added));
+  } else {
+    CountGroup(*added, 1, 1);
+    queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kAdd, nullptr, added));
+  }
+  return {};
+}
+
+Result<void> SchedulingLoop::DeletePod(std::string_view ns, std::string_view name) {
+  const PodPtr pod = view().FindPod(ns, name);
+  if (!pod) return cluster_.DeletePod(ns, name);  // which says what is wrong
+  const std::uint64_t key = pod->Key();
+  if (waiting_.contains(key)) {
+    RejectWaiting(key, Status::Unschedulable("the pod was deleted"));
+  }
+  const bool pending = view().IsPending(key);
+  const PodPtr last = view().FindPod(key);
+  if (auto done = cluster_.DeletePod(ns, name); !done) return done;
+  Changed();
+  CountGroup(*pod, -1, pending ? 0 : -1);
+  nominations_.erase(key);
+  messages_.erase(key);
+  if (!pending) {
+    queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, last, nullptr));
+    return {};
+  }
+  queue_.Delete(*pod);
+  if (!last->pod->status.nominated_node_name.empty()) {
+    queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, last, nullptr),
+                   {.max_priority = last->priority()});
+  }
+  return {};
+}
+
+Result<void> SchedulingLoop::UpdatePod(api::Pod pod) {
+  const std::string ns = pod.metadata.ns.empty() ? "default" : pod.metadata.ns;
+  const std::string name = pod.metadata.name;
+  const PodPtr before = view().FindPod(ns, name);
+  const std::string old_nomination = before ? before->pod->status.nominated_node_name : "";
+  if (before && (pod.IsTerminal() || waiting_.contains(before->Key()))) {
+    if (pod.IsTerminal()) return DeletePod(ns, name);
+    return ArgumentError("Pod " + before->FullName() + " is on its way to a node");
+  }
+  const bool was_pending = before && view().IsPending(before->Key());
+  if (auto done = cluster_.UpdatePod(std::move(pod)); !done) return done;
+  const PodPtr now = view().FindPod(ns, name);
+  Changed();
+  const bool pending = view().IsPending(now->Key());
+  CountGroup(*before, -1, was_pending ? 0 : -1);
+  CountGroup(*now, 1, pending ? 0 : 1);
+  if (was_pending && !pending) {
+    nominations_.erase(now->Key());
+    queue_.Delete(*before);
+    queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kAdd, nullptr, now));
+    return {};
+  }
+  const EventResource resource =
+      pending ? EventResource::kTargetPod : EventResource::kAssignedPod;
+  std::vector<QueueEvent> events;
+  for (const ClusterEvent& event :
+       PodChangeEvents(*before, *now, resource, view().dictionary())) {
+    events.push_back(PodEvent(event.resource, event.actions, before, now));
+  }
+  if (!pending) {
+    for (const QueueEvent& event : events) queue_.MoveAll(event);
+    return {};
+  }
+  const std::string& nomination = now->pod->status.nominated_node_name;
+  nominations_.erase(now->Key());
+  if (!nomination.empty()) nominations_[now->Key()] = nomination;
+  if (before->GroupKey() != now->GroupKey()) {
+    queue_.Delete(*before);
+    queue_.Add(now);
+  } else {
+    queue_.Update(now, events);
+  }
+  if (!old_nomination.empty() && old_nomination != nomination) {
+    queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, before, nullptr),
+                   {.max_priority = before->priority()});
+  }
+  return {};
+}
+
+Result<void> SchedulingLoop::AddNode(api::Node node) {
+  const std::string name = node.metadata.name;
+  const std::size_t orphans = view().OrphanTotal();
+  if (auto done = cluster_.AddNode(std::move(node)); !done) return done;
+  Changed();
+  if (view().OrphanTotal() != orphans) {
+    for (const PodPtr& pod : view().pods(*view().Find(name))) CountGroup(*pod, 1, 1);
+  }
+  queue_.MoveAll(NodeEvent(kAdd, nullptr,
+                           std::make_shared<const api::Node>(view().node(*view().Find(name)))));
+  return {};
+}
+
+Result<void> SchedulingLoop::UpdateNode(api::Node node) {
+  const std::string name = node.metadata.name;
+  std::shared_ptr<const api::Node> before;
+  if (const auto row = view().Find(name)) {
+    before = std::make_shared<const api::Node>(view().node(*row));
+  }
+  if (auto done = cluster_.UpdateNode(std::move(node)); !done) return done;
+  Changed();
+  const auto now = std::make_shared<const api::Node>(view().node(*view().Find(name)));
+  for (const ClusterEvent& event : NodeChangeEvents(*before, *now)) {
+    queue_.MoveAll(NodeEvent(event.actions, before, now));
+  }
+  return {};
+}
+
+Result<void> SchedulingLoop::DeleteNode(std::string_view name) {
+  const auto row = view().Find(name);
+  if (!row) return cluster_.DeleteNode(name);  // which says what is wrong
+  std::vector<std::uint64_t> on_their_way;
+  for (const auto& [key, binding] : waiting_) {
+    if (binding.node == name) on_their_way.push_back(key);
+  }
+  for (const std::uint64_t key : on_their_way) {
+    RejectWaiting(key, Status::Unschedulable("node " + std::string(name) + " was deleted"));
+  }
+  const auto before = std::make_shared<const api::Node>(view().node(*row));
+  queue_.MoveAll(NodeEvent(kDelete, before, nullptr));
+  for (const PodPtr& pod : view().pods(*row)) CountGroup(*pod, -1, -1);
+  if (auto done = cluster_.DeleteNode(name); !done) return done;
+  Changed();
+  return {};
+}
+
+void SchedulingLoop::Upsert(api::PodGroup group) {
+  const std::uint64_t key =
+      std::uint64_t{view().dictionary().Intern(group.metadata.ns)} << 32 |
+      view().dictionary().Intern(group.metadata.name);
+  QueueEvent event;
+  if (const api::PodGroup* before = FindGroup(key)) {
+    event.old_group = std::make_shared<const api::PodGroup>(*before);
+  }
+  event.event = {EventResource::kPodGroup, event.old_group ? kUpdate : kAdd};
+  event.new_group = std::make_shared<const api::PodGroup>(group);
+  cluster_.Upsert(std::move(group));
+  Changed();
+  queue_.GroupChanged(key, event);
+}
+
+// --- steps
+
+bool SchedulingLoop::Step() {
+  queue_.FlushBackoff();
+  if (clock_.Now() >= next_unschedulable_flush_) {
+    next_unschedulable_flush_ = clock_.Now() + kUnschedulableFlush;
+    queue_.FlushUnschedulable();
+  }
+  RunTimers();
+  QueuedEntityPtr entity = queue_.Pop();
+  if (!entity) return false;
+  ++attempts_;
+  tried_at_[entity->key] = version_;
+  if (entity->is_group) {
+    GroupCycle(std::move(entity));
+  } else {
+    PodCycle(std::move(entity));
+  }
+  return true;
+}
+
+// Rejects the pods at Permit whose time is over.
+void SchedulingLoop::RunTimers() {
+  const nanoseconds now = clock_.Now();
+  for (;;) {
+    const Binding* due = nullptr;
+    nanoseconds when{0};
+    std::string plugin;
+    for (const auto& [key, binding] : waiting_) {
+      for (const auto& [name, until] : binding.waits) {
+        if (until > now || (due != nullptr && until >= when)) continue;
+        due = &binding;
+        when = until;
+        plugin = name;
+      }
+    }
+    if (due == nullptr) return;
+    RejectWaiting(due->pod.pod->Key(),
+                  Status::Unschedulable("rejected due to timeout at plugin " + plugin)
+                      .WithPlugin(plugin));
+  }
+}
+
+// Whether all that waits has been tried more than once since the last change.
+bool SchedulingLoop::GoesInCircles() const {
+  const auto waiting = static_cast<std::int64_t>(queue_.active() + queue_.backing_off() +
+                                                 queue_.unschedulable() + waiting_.size());
+  constexpr std::int64_t kAtLeast = 16;
+  return attempts_ - attempts_at_change_ > 2 * waiting + kAtLeast;
+}
+
+// Moves the own clock on to when something may happen. False: nothing more will.
+bool SchedulingLoop::AdvanceClock() {
+  std::optional<nanoseconds> next;
+  const auto at = [&](nanoseconds time) {
+    if (!next || time < *next) next = time;
+  };
+  for (const auto& [key, binding] : waiting_) {
+    for (const auto& [plugin, until] : binding.waits) at(until);
+  }
+  if (const auto flush = queue_.NextFlush()) {
+    bool untried = false;
+    queue_.ForEachInErrorBackoff([&](const QueuedEntity& entity) {
+      const auto tried = tried_at_.find(entity.key);
+      untried = untried || tried == tried_at_.end() || tried->second != version_;
+    });
+    if (untried || next) at(*flush);
+  }
+  if (!next) return false;
+  own_clock_.Set(std::max(*next, own_clock_.Now()));
+  return true;
+}
+
+Result<RunReport> SchedulingLoop::RunUntilQuiet(const Progress& progress) {
+  if (&clock_ != &own_clock_) {
+    return ArgumentError("RunUntilQuiet needs the loop's own clock; with another one call Step");
+  }
+  const std::size_t total = view().PodTotal();
+  for (;;) {
+    if (progress && !progress(total - view().Pending().size(), total)) break;
+    if (GoesInCircles()) break;
+    if (!Step() && !AdvanceClock()) break;
+  }
+  while (!waiting_.empty()) {
+    RejectWaiting(waiting_.begin()->first,
+                  Status::Unschedulable("it waited at Permit when nothing more could change"));
+  }
+  return Report();
+}
+
+RunReport SchedulingLoop::Report() const {
+  RunReport out;
+  for (Row row = 0; row < view().size(); ++row) {
+    for (const PodPtr& pod : view().pods(row)) out.bound.push_back(pod->FullName());
+  }
+  std::map<std::uint64_t, std::string> gates;
+  queue_.ForEach([&](const QueuedEntity& entity) {
+    if (entity.gating_plugin < 0) return;
+    for (const QueuedPod& pod : entity.pods()) gates[pod.pod->Key()] = entity.gate.message();
+  });
+  for (const PodPtr& pod : view().Pending()) {
+    std::string why;
+    if (const auto gate = gates.find(pod->Key()); gate != gates.end()) {
+      why = gate->second;
+    } else if (const auto found = messages_.find(pod->Key()); found != messages_.end()) {
+      why = found->second;
+    } else if (pod->scheduling_group != 0 && FindGroup(pod->GroupKey()) == nullptr) {
+      why = "waiting for pod group \"" + pod->pod->spec.scheduling_group + "\", which isn't there";
+    } else if (FrameworkOf(*pod) == nullptr) {
+      why = scheduler_.Admit(*pod).message();
+    }
+    out.pending.emplace_back(pod->FullName(), std::move(why));
+  }
+  out.deleted = deleted_;
+  std::sort(out.bound.begin(), out.bound.end());
+  std::sort(out.deleted.begin(), out.deleted.end());
+  std::sort(out.pending.begin(), out.pending.end());
+  out.attempts = attempts_;
+  out.duration = clock_.Now();
+  return out;
+}
+
+// --- one pod
+
+ScheduleResult SchedulingLoop::Schedule(const Snapshot& snapshot, const PodInfo& pod,
+                                        CycleState& state, const std::set<std::string>* within) {
+  ScheduleResult out;
+  if (snapshot.size() == 0) {
+    out.status = Status::Error("no nodes available to schedule pods");
+    return out;
+  }
+  state.Clear();
+  const Status thrown = Guard([&] {
+    out = scheduler_.Schedule(snapshot, pod, state, within);
+    return Status();
+  });
+  if (!thrown.ok()) {
+    out = ScheduleResult();
+    out.status = thrown;
+  }
+  return out;
+}
+
+void SchedulingLoop::PodCycle(QueuedEntityPtr entity) {
+  const std::uint64_t key = entity->key;
+  const PodPtr pod = view().FindPod(key);
+  if (!pod || pod->terminating() || !view().IsPending(key)) return queue_.Done(key);
+  ScheduleResult result = Schedule(view(), *entity->one.pod, state_);
+  if (result.status.ok()) {
+    Binding binding;
+    binding.pod = std::move(entity->one);
+    binding.entity = std::move(entity);
+    binding.node = std::move(result.node);
+    Commit(std::move(binding), nullptr);
+    return;
+  }
+  std::set<std::string> plugins;
+  std::optional<std::string> nomination = "";
+  std::string message = result.status.message();
+  if (result.diagnosis) {
+    plugins = result.diagnosis->UnschedulablePlugins();
+    nomination = PostFilter(*pod, *result.diagnosis, state_, message);
+  }
+  state_.Clear();
+  QueuedPod queued = std::move(entity->one);
+  Fail(std::move(queued), std::move(entity), Status(result.status.code(), std::move(message)),
+       plugins, nomination, nullptr);
+}
+
+std::optional<std::string> SchedulingLoop::PostFilter(const PodInfo& pod,
+                                                      const Diagnosis& diagnosis,
+                                                      CycleState& state, std::string& message) {
+  const Framework& framework = *FrameworkOf(pod);
+  if (!framework.HasPostFilterPlugins()) return "";
+  PostFilterResult result;
+  const Status status = Guard([&] {
+    const Cycle cycle{view(), pod, state};
+    return framework.RunPostFilterPlugins(cycle, diagnosis, result);
+  });
+  if (!status.message().empty()) message += " " + status.message();
+  if (status.code() == Code::kError) return std::nullopt;
+  state.Clear();  // what it shares with the cluster would be copied
+  if (status.ok() && result.nominated_node_name) {
+    Evict(result.victims, *result.nominated_node_name, pod);
+  }
+  return result.nominated_node_name;
+}
+
+// preemption/executor.go, prepareCandidate.
+void SchedulingLoop::Evict(const std::vector<Victim>& victims, const std::string& node,
+                           const PodInfo& preemptor) {
+  for (const Victim& victim : victims) EvictPod(victim.pod);
+  const std::vector<PodPtr> nominated =
+      view().NominatedPods(view().dictionary().Intern(node));
+  for (const PodPtr& other : nominated) {
+    if (other->priority() >= preemptor.priority() || other->Key() == preemptor.Key()) continue;
+    if (options_.status_updates == StatusUpdates::kOnFailure) {
+      // What isn't known to be nominated has nothing to be taken back.
+      const PodPtr queued = queue_.Find(other->Key());
+      if (queued && !queued->pod->status.nominated_node_name.empty()) {
+        nominations_.erase(other->Key());
+      }
+      continue;
+    }
+    nominations_.erase(other->Key());
+    Nominate(*other, "");
+    queue_.Replace(view().FindPod(other->Key()));
+    queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, other, nullptr),
+                   {.max_priority = other->priority()});
+  }
+}
+
+void SchedulingLoop::EvictPod(const PodPtr& victim) {
+  const std::uint64_t key = victim->Key();
+  if (waiting_.contains(key)) {  // not bound yet: it waits again, and isn't deleted
+    RejectWaiting(key, Status::Error("preempted while it waited at Permit"));
+    return;
+  }
+  const auto [ns, name] = NameOf(*victim);
+  if (!cluster_.DeletePod(ns, name)) return;
+  CountGroup(*victim, -1, -1);
+  deleted_.push_back(ns + "/" + name);
+  Changed();
+  queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, victim, nullptr));
+}
+
+void SchedulingLoop::Nominate(const PodInfo& pod, const std::string& node) {
+  if (!view().IsPending(pod.Key())) return;
+  const auto [ns, name] = NameOf(pod);
+  (void)cluster_.NominatePod(ns, name, node);  // it waits, so there is nothing to refuse
+}
+
+// A pod's object as the queue gets it when the pod has failed.
+PodPtr SchedulingLoop::AsQueued(const PodPtr& pod) const {
+  if (options_.status_updates == StatusUpdates::kAtOnce) return pod;
+  const auto found = nominations_.find(pod->Key());
+  const std::string& node = found == nominations_.end() ? std::string() : found->second;
+  if (pod->pod->status.nominated_node_name == node) return pod;
+  api::Pod object = *pod->pod;
+  object.status.nominated_node_name = node;
+  auto out = std::make_shared<PodInfo>(*pod);
+  out->pod = std::make_shared<const api::Pod>(std::move(object));
+  return out;
+}
+
+// schedule_one.go, handleSchedulingFailure.
+void SchedulingLoop::Fail(QueuedPod queued, QueuedEntityPtr entity, const Status& status,
+                          const std::set<std::string>& plugins,
+                          const std::optional<std::string>& nomination,
+                          std::vector<QueuedPod>* left) {
+  const std::uint64_t key = queued.pod->Key();
+  const PodPtr pod = view().FindPod(key);
+  if (!pod || !view().IsPending(key)) return queue_.Done(key);
+  messages_[key] = status.message();
+  queued.pod = AsQueued(pod);
+  const std::string known = queued.pod->pod->status.nominated_node_name;
+  const PluginBits rejectors = queue_.Bits(plugins);
+  const PluginBits pending =
+      status.code() == Code::kPending ? queue_.Bits({std::string(status.plugin())}) : 0;
+  if (entity) {
+    entity->one = std::move(queued);
+    queue_.AddUnschedulable(std::move(entity), rejectors, pending);
+  } else if (left != nullptr) {
+    queued.unschedulable = rejectors;
+    queued.pending = pending;
+    left->push_back(std::move(queued));
+  } else {
+    queue_.AddMemberBack(std::move(queued), rejectors, pending);
+  }
+  Nominate(*pod, nomination.value_or(known));
+  if (!nomination || *nomination == known) return;
+  if (nomination->empty()) {
+    nominations_.erase(key);
+  } else {
+    nominations_[key] = *nomination;
+  }
+  if (options_.status_updates == StatusUpdates::kOnFailure) return;
+  queue_.Replace(view().FindPod(key));
+  if (!known.empty()) {
+    queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, pod, nullptr),
+                   {.max_priority = pod->priority()});
+  }
+}
+
+// --- binding
+
+void SchedulingLoop::Bound(const PodPtr& pod) {
+  const std::uint64_t key = pod->Key();
+  nominations_.erase(key);
+  messages_.erase(key);
+  tried_at_.erase(key);
+  queue_.Done(key);
+  Changed();
+  queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kAdd, nullptr, pod));
+}
+
+bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left) {
+  const PodPtr pod = view().FindPod(binding.pod.pod->Key());
+  Framework& framework = *FrameworkOf(*pod);
+  const Row row = *view().Find(binding.node);
+  binding.assumed = pod;
+  const bool plain = !framework.HasBindingPlugins();
+  if (plain) {
+    state_.Clear();  // what it shares with the cluster would be copied
+  } else {
+    binding.state = std::make_unique<CycleState>(std::move(state_));
+    state_ = CycleState();
+  }
+  if (auto done = cluster_.AssumePod(*pod, row); !done) {
+    Fail(std::move(binding.pod), std::move(binding.entity), Status::Error(done.error().message()),
+         {}, "", left);
+    return false;
+  }
+  CountGroup(*pod, 0, 1);
+  if (plain) {
+    (void)cluster_.FinishBinding(*pod);
+    Bound(pod);
+    return true;
+  }
+  Status status = Guard([&] {
+    const Cycle cycle{view(), *pod, *binding.state};
+    return framework.RunReservePlugins(cycle, *binding.state, NodeInfo(view(), row));
+  });
+  std::vector<PermitWait> waits;
+  if (status.ok()) {
+    status = Guard([&] {
+      const Cycle cycle{view(), *pod, *binding.state};
+      return framework.RunPermitPlugins(cycle, *binding.state, NodeInfo(view(), row), waits);
+    });
+  }
+  if (status.code() == Code::kWait) {
+    constexpr nanoseconds kMost = std::chrono::minutes(15);
+    for (const PermitWait& wait : waits) {
+      binding.waits[wait.plugin] = clock_.Now() + std::min(wait.timeout, kMost);
+    }
+    const std::uint64_t key = pod->Key();
+    waiting_.emplace(key, std::move(binding));
+    return true;
+  }
+  if (!status.ok()) {
+    TakeBack(binding);
+    std::set<std::string> plugins;
+    if (status.IsRejected()) plugins.emplace(status.plugin());
+    Fail(std::move(binding.pod), std::move(binding.entity), status, plugins, "", left);
+    return false;
+  }
+  return FinishPermit(std::move(binding), left);
+}
+
+bool SchedulingLoop::FinishPermit(Binding binding, std::vector<QueuedPod>* left) {
+  const PodPtr pod = binding.assumed;
+  Framework& framework = *FrameworkOf(*pod);
+  queue_.Done(pod->Key());
+  const Row row = *view().Find(binding.node);
+  const Status status = Guard([&] {
+    const Cycle cycle{view(), *pod, *binding.state};
+    const NodeInfo node(view(), row);
+    if (Status s = framework.RunPreBindPlugins(cycle, *binding.state, node); !s.ok()) return s;
+    return framework.RunBindPlugins(cycle, *binding.state, node);
+  });
+  if (!status.ok()) {
+    TakeBack(binding);
+    const PodPtr back = view().FindPod(pod->Key());
+    const QueueEvent gone = PodEvent(EventResource::kAssignedPod, kDelete, back, nullptr);
+    // It failed by an error, whoever gave it: its rejection is nothing that an event could change.
+    if (!status.IsRejected()) queue_.MoveAll(gone);
+    Fail(std::move(binding.pod), std::move(binding.entity), status, {}, "", left);
+    if (status.IsRejected()) queue_.MoveAll(gone, {.max_priority = {}, .except = pod->Key()});
+    return false;
+  }
+  (void)cluster_.FinishBinding(*pod);
+  (void)Guard([&] {
+    const Cycle cycle{view(), *pod, *binding.state};
+    framework.RunPostBindPlugins(cycle, *binding.state, NodeInfo(view(), row));
+    return Status();
+  });
+  Bound(pod);
+  return true;
+}
+
+// Undoes Assume and Reserve.
+void SchedulingLoop::TakeBack(Binding& binding) {
+  const PodInfo& pod = *binding.assumed;
+  Framework& framework = *FrameworkOf(pod);
+  const Row row = *view().Find(binding.node);
+  {
+    const Cycle cycle{view(), pod, *binding.state};
+    framework.RunUnreservePlugins(cycle, *binding.state, NodeInfo(view(), row));
+  }
+  binding.state.reset();
+  (void)cluster_.ForgetPod(pod);
+  CountGroup(pod, 0, -1);
+}
+
+// Ends the waiting at Permit of a pod that may not be bound.
+void SchedulingLoop::RejectWaiting(std::uint64_t key, const Status& status) {
+  const auto found = waiting_.find(key);
+  Binding binding = std::move(found->second);
+  waiting_.erase(found);
+  TakeBack(binding);
+  const PodPtr back = view().FindPod(key);
+  const QueueEvent gone = PodEvent(EventResource::kAssignedPod, kDelete, back, nullptr);
+  std::set<std::string> plugins;
+  if (status.IsRejected()) plugins.emplace(status.plugin());
+  if (!status.IsRejected()) queue_.MoveAll(gone);
+  Fail(std::move(binding.pod), std::move(binding.entity), status, plugins, "", nullptr);
+  if (status.IsRejected()) queue_.MoveAll(gone, {.max_priority = {}, .except = key});
+}
+
+}  // namespace schedfw
