@@ -86,21 +86,21 @@ void SchedulingQueue::Collect(Framework& framework, bool groups, ProfileHints& o
   };
   out.hints.push_back({{EventResource::kUnscheduledPod, kAdd}, gang, same_group});
   out.hints.push_back({{EventResource::kAssignedPod, kAdd}, gang, same_group});
-  out.hints.push_back(
-      {{EventResource::kPodGroup, kAdd | kUpdate},
-       gang,
-       [](const PodInfo& pod, const ObjectChange& change) {
-         const api::PodGroup* now = change.new_group;
-         if (now == nullptr || pod.pod->spec.scheduling_group != now->metadata.name ||
-             pod.pod->metadata.ns != now->metadata.ns) {
-           return QueueingHint::kSkip;
-         }
-         const api::PodGroup* before = change.old_group;
-         if (before == nullptr) return QueueingHint::kQueue;
-         return before->gang && now->gang && now->min_count < before->min_count
-                    ? QueueingHint::kQueue
-                    : QueueingHint::kSkip;
-       }});
+  out.hints.push_back({{EventResource::kPodGroup, kAdd | kUpdate},
+                       gang,
+                       [](const PodInfo& pod, const ObjectChange& change) {
+                         const api::PodGroup* now = change.new_group;
+                         if (now == nullptr ||
+                             pod.pod->spec.scheduling_group != now->metadata.name ||
+                             pod.pod->metadata.ns != now->metadata.ns) {
+                           return QueueingHint::kSkip;
+                         }
+                         const api::PodGroup* before = change.old_group;
+                         if (before == nullptr) return QueueingHint::kQueue;
+                         return before->gang && now->gang && now->min_count < before->min_count
+                                    ? QueueingHint::kQueue
+                                    : QueueingHint::kSkip;
+                       }});
 }
 
 std::optional<std::uint32_t> SchedulingQueue::ProfileOf(const PodInfo& pod) const {
@@ -271,16 +271,16 @@ void SchedulingQueue::CountRejectors(const QueuedEntity& entity, int sign) {
 
 // backoff_queue.go, getBackoffTime and calculateBackoffDuration.
 nanoseconds SchedulingQueue::BackoffTime(QueuedEntity& entity) const {
-  if (options_.max_backoff == nanoseconds::zero()) return nanoseconds::zero();
+  if (options_.max_backoff == nanoseconds::zero()) return QueuedEntity::kNever;
   const std::int32_t count =
       entity.consecutive_errors > 0 ? entity.consecutive_errors : entity.unschedulable_count;
-  if (count == 0) return nanoseconds::zero();
+  if (count == 0) return QueuedEntity::kNever;
   if (!entity.backoff_expiration) {
     nanoseconds most = options_.max_backoff;
     if (entity.pods().size() > 1) {
-      most = nanoseconds(static_cast<std::int64_t>(
-          static_cast<double>(most.count()) *
-          std::sqrt(static_cast<double>(entity.pods().size()))));
+      most = nanoseconds(
+          static_cast<std::int64_t>(static_cast<double>(most.count()) *
+                                    std::sqrt(static_cast<double>(entity.pods().size()))));
     }
     const int shift = std::min(count - 1, 62);
     const bool is_most = options_.initial_backoff.count() > (most.count() >> shift);
@@ -294,7 +294,7 @@ nanoseconds SchedulingQueue::BackoffTime(QueuedEntity& entity) const {
 
 bool SchedulingQueue::IsBackingOff(QueuedEntity& entity) const {
   const nanoseconds now = options_.pop_from_backoff ? WholeSeconds(Now()) : Now();
-  return BackoffTime(entity) >= now && BackoffTime(entity) != nanoseconds::zero();
+  return BackoffTime(entity) >= now;
 }
 
 std::optional<nanoseconds> SchedulingQueue::NextFlush() const {
@@ -326,15 +326,14 @@ void SchedulingQueue::FlushUnschedulable() {
     if (now - since > options_.max_unschedulable) due.push_back(&entity);
   }
   if (due.empty()) return;
-  std::sort(due.begin(), due.end(), [](const QueuedEntity* a, const QueuedEntity* b) {
-    return a->sequence < b->sequence;
-  });
+  std::sort(due.begin(), due.end(),
+            [](const QueuedEntity* a, const QueuedEntity* b) { return a->sequence < b->sequence; });
   for (QueuedEntity* entity : due) {
     entity->flushed = now;
     Requeue(Remove(*entity), Strategy::kAfterBackoff);
   }
   // Pods in flight take the flush for an event, whoever it was for.
-  if (!in_flight_.empty()) events_.push_back({ClusterEvent{}, {}, {}, {}, {}, {}, {}});
+  if (!in_flight_.empty()) events_.emplace_back();
 }
 
 // --- PreEnqueue
@@ -349,7 +348,8 @@ Status SchedulingQueue::PreEnqueueGroup(const QueuedPod& pod) const {
                                 "\" to appear in scheduling queue");
   }
   if (!group->gang || groups_->CountPods(pod.pod->GroupKey()) >= group->min_count) return {};
-  return Status::Unresolvable("waiting for minCount pods from a gang to appear in scheduling queue");
+  return Status::Unresolvable(
+      "waiting for minCount pods from a gang to appear in scheduling queue");
 }
 
 // False: a plugin keeps the entity out; of a group, the last of its pods that is kept out counts.
@@ -381,7 +381,7 @@ bool SchedulingQueue::MoveToActive(QueuedEntityPtr entity, bool from_backoff) {
     Insert(std::move(entity), Where::kUnschedulable);
     return false;
   }
-  if (entity->initial_timestamp == nanoseconds::zero()) entity->initial_timestamp = Now();
+  if (entity->initial_timestamp == QueuedEntity::kNever) entity->initial_timestamp = Now();
   Insert(std::move(entity), Where::kActive);
   return true;
 }
@@ -509,16 +509,28 @@ void SchedulingQueue::GroupChanged(std::uint64_t group_key, const QueueEvent& ev
   MoveAll(event);
 }
 
-void SchedulingQueue::Replace(const PodPtr& new_pod) {
+// Replaces the object of a pod that is in no entity: its group has no object, or is in flight.
+bool SchedulingQueue::ReplaceOutside(const PodPtr& new_pod) {
   const std::uint64_t key = new_pod->Key();
-  if (const auto incomplete = incomplete_.find(new_pod->GroupKey());
-      incomplete != incomplete_.end()) {
-    for (QueuedPod& pod : incomplete->second) {
-      if (pod.pod->Key() == key) pod.pod = new_pod;
+  for (auto* outside : {&incomplete_, &arrived_}) {
+    const auto found = outside->find(new_pod->GroupKey());
+    if (found == outside->end()) continue;
+    for (QueuedPod& pod : found->second) {
+      if (pod.pod->Key() != key) continue;
+      pod.pod = new_pod;
+      return true;
     }
   }
+  return false;
+}
+
+void SchedulingQueue::Replace(const PodPtr& new_pod) {
+  const std::uint64_t key = new_pod->Key();
   const auto found = pods_.find(key);
-  if (found == pods_.end()) return;
+  if (found == pods_.end()) {
+    ReplaceOutside(new_pod);
+    return;
+  }
   QueuedEntity& entity = *found->second;
   for (QueuedPod& pod : entity.pods()) {
     if (pod.pod->Key() == key) pod.pod = new_pod;
@@ -539,12 +551,7 @@ void SchedulingQueue::Update(const PodPtr& new_pod, std::span<const QueueEvent> 
   }
   const auto found = pods_.find(key);
   if (found == pods_.end()) {
-    if (const auto incomplete = incomplete_.find(new_pod->GroupKey());
-        incomplete != incomplete_.end()) {
-      Replace(new_pod);
-    } else {
-      Add(new_pod);
-    }
+    if (!ReplaceOutside(new_pod)) Add(new_pod);
     return;
   }
   QueuedEntity& entity = *found->second;
@@ -738,7 +745,7 @@ void SchedulingQueue::Activate(std::span<const std::uint64_t> pod_keys) {
     const auto found = pods_.find(key);
     if (found == pods_.end()) {
       // In flight: it is tried again after its backoff, whatever rejects it.
-      if (in_flight_.contains(key)) events_.push_back({ClusterEvent{}, {}, {}, {}, {}, {}, {}});
+      if (in_flight_.contains(key)) events_.emplace_back().only_pod = key;
       continue;
     }
     const Where where = found->second->where_;
@@ -755,12 +762,11 @@ SchedulingQueue::Strategy SchedulingQueue::WorthRequeuing(const QueuedPod& pod,
   const PluginBits rejectors = pod.unschedulable | pod.pending;
   if (rejectors == 0) return Strategy::kAfterBackoff;
   if (event.event.IsWildCard()) {
-    return event.new_pod != nullptr && event.new_pod->Key() != pod.pod->Key()
-               ? Strategy::kSkip
-               : Strategy::kAfterBackoff;
+    return event.only_pod != 0 && event.only_pod != pod.pod->Key() ? Strategy::kSkip
+                                                                   : Strategy::kAfterBackoff;
   }
   Strategy out = Strategy::kSkip;
-  const ObjectChange change = event.change();
+  const ObjectChange change = event.change(snapshot_);
   for (const Hint& hint : profiles_[pod.profile].hints) {
     if ((rejectors & Bit(hint.plugin)) == 0 || !Matches(hint.event, event.event)) continue;
     if (hint.worth) {
@@ -807,6 +813,14 @@ bool SchedulingQueue::GateIsInterested(const QueuedEntity& entity,
   });
 }
 
+bool SchedulingQueue::IsFor(const QueuedEntity& entity, const EventFilter& filter) {
+  const auto pods = entity.pods();
+  return std::any_of(pods.begin(), pods.end(), [&](const QueuedPod& pod) {
+    return (!filter.max_priority || pod.pod->priority() <= *filter.max_priority) &&
+           (filter.except == 0 || pod.pod->Key() != filter.except);
+  });
+}
+
 void SchedulingQueue::MoveAll(const QueueEvent& event, const EventFilter& filter) {
   const PluginBits interested = Interested(event.event);
   if (interested == 0) return;
@@ -818,9 +832,7 @@ void SchedulingQueue::MoveAll(const QueueEvent& event, const EventFilter& filter
     std::vector<std::pair<QueuedEntity*, Strategy>> moved;
     for (const Entry& entry : unschedulable_) {
       QueuedEntity& entity = *entry.entity;
-      if (filter.max_priority && entity.priority > *filter.max_priority) continue;
-      if (filter.except != 0 && entity.key == filter.except && !entity.is_group) continue;
-      if (!GateIsInterested(entity, event.event)) continue;
+      if (!IsFor(entity, filter) || !GateIsInterested(entity, event.event)) continue;
       const Strategy strategy = WorthRequeuing(entity, event);
       if (strategy != Strategy::kSkip) moved.emplace_back(&entity, strategy);
     }

@@ -45,14 +45,16 @@ struct QueueEvent {
   PodPtr old_pod, new_pod;
   std::shared_ptr<const api::Node> old_node, new_node;
   std::shared_ptr<const api::PodGroup> old_group, new_group;
+  std::uint64_t only_pod = 0;  ///< of a wildcard: the pod that it is for, by key; 0: all
 
-  ObjectChange change() const {
-    return {old_node.get(), new_node.get(),  old_pod.get(),
-            new_pod.get(),  old_group.get(), new_group.get()};
+  ObjectChange change(const Snapshot* snapshot = nullptr) const {
+    return {old_node.get(),  new_node.get(),  old_pod.get(), new_pod.get(),
+            old_group.get(), new_group.get(), snapshot};
   }
 };
 
-/// Which of the pods that wait an event is for; by default all.
+/// Which of the pods that wait an event is for; by default all. A group is meant when one of its
+/// pods is.
 struct EventFilter {
   std::optional<std::int32_t> max_priority;  ///< only pods of this priority or less
   std::uint64_t except = 0;                  ///< not this pod, by key
@@ -73,21 +75,23 @@ struct QueuedPod {
 /// What is queued and popped as one: a pod, or a group of pods.
 struct QueuedEntity {
   enum class Where : std::uint8_t { kNowhere, kActive, kBackoff, kErrorBackoff, kUnschedulable };
+  static constexpr std::chrono::nanoseconds kNever = std::chrono::nanoseconds::min();
 
   std::uint64_t key = 0;  ///< PodInfo::Key(), or GroupKey() of its pods
   bool is_group = false;
   std::int32_t priority = 0;
   std::chrono::nanoseconds timestamp{0};
-  std::chrono::nanoseconds initial_timestamp{0};
+  /// When it became active for the first time; kNever: it hasn't yet.
+  std::chrono::nanoseconds initial_timestamp = kNever;
   std::uint64_t sequence = 0;  ///< of equal ones the lower comes first
   std::int32_t attempts = 0;
   std::int32_t unschedulable_count = 0;
   std::int32_t consecutive_errors = 0;
   std::optional<std::chrono::nanoseconds> backoff_expiration;
   std::optional<std::chrono::nanoseconds> flushed;
-  int gating_plugin = -1;  ///< the PreEnqueue plugin that keeps it out; -1: none
-  Status gate;             ///< what that plugin said
-  QueuedPod one;           ///< the pod, when it isn't a group
+  int gating_plugin = -1;          ///< the PreEnqueue plugin that keeps it out; -1: none
+  Status gate;                     ///< what that plugin said
+  QueuedPod one;                   ///< the pod, when it isn't a group
   std::vector<QueuedPod> members;  ///< of a group, in the order in which they are tried
 
   std::span<QueuedPod> pods() {
@@ -135,6 +139,9 @@ class SchedulingQueue {
   SchedulingQueue(const SchedulingQueue&) = delete;
   SchedulingQueue& operator=(const SchedulingQueue&) = delete;
 
+  /// Hints may look at this snapshot, which must outlive the queue or the next call; null: at none.
+  void SetSnapshot(const Snapshot* snapshot) { snapshot_ = snapshot; }
+
   /// Queues a pod that waits. One whose group has no object waits outside until it has. Pods of
   /// unknown profiles are refused: false.
   bool Add(PodPtr pod);
@@ -179,6 +186,7 @@ class SchedulingQueue {
 
   std::size_t active() const { return active_.size(); }
   std::size_t backing_off() const { return backoff_.size() + error_backoff_.size(); }
+  std::size_t in_error_backoff() const { return error_backoff_.size(); }
   std::size_t unschedulable() const { return unschedulable_.size(); }
   std::size_t in_flight() const { return in_flight_.size(); }
 
@@ -242,6 +250,7 @@ class SchedulingQueue {
   QueuedEntityPtr NewEntity();
   void Drop(QueuedEntityPtr entity);
 
+  // When the backoff ends; kNever: it doesn't back off.
   std::chrono::nanoseconds BackoffTime(QueuedEntity& entity) const;
   bool IsBackingOff(QueuedEntity& entity) const;
   bool RunPreEnqueue(QueuedEntity& entity);
@@ -253,7 +262,9 @@ class SchedulingQueue {
   Strategy WorthRequeuing(const QueuedEntity& entity, const QueueEvent& event) const;
   PluginBits Interested(const ClusterEvent& event);
   bool GateIsInterested(const QueuedEntity& entity, const ClusterEvent& event) const;
+  static bool IsFor(const QueuedEntity& entity, const EventFilter& filter);
   void AddMember(QueuedPod pod);
+  bool ReplaceOutside(const PodPtr& new_pod);
   void SortMembers(QueuedEntity& group) const;
   QueuedEntityPtr NewGroup(std::uint64_t key, std::chrono::nanoseconds timestamp);
   void AddInFlight(std::uint64_t pod_key);
@@ -264,6 +275,7 @@ class SchedulingQueue {
   const Clock& clock_;
   const QueueOptions options_;
   const PodGroupLookup* const groups_;
+  const Snapshot* snapshot_ = nullptr;
   const QueueSortPlugin* sort_ = nullptr;
   bool plain_sort_ = false;  // by priority and time
   std::vector<ProfileHints> profiles_;
@@ -275,7 +287,7 @@ class SchedulingQueue {
   std::uint64_t last_sequence_ = 0;
   std::vector<QueuedEntityPtr> free_;  // to be used again
   Heap active_, backoff_, error_backoff_, unschedulable_;
-  std::unordered_map<std::uint64_t, QueuedEntity*> pods_;    // by pod; look-ups only
+  std::unordered_map<std::uint64_t, QueuedEntity*> pods_;                // by pod; look-ups only
   std::unordered_map<std::uint64_t, QueuedEntity*> entities_of_groups_;  // by group; the same
   std::map<std::uint64_t, std::vector<QueuedPod>> incomplete_;           // groups without object
   std::map<std::uint64_t, std::vector<QueuedPod>> arrived_;  // while their group was in flight
