@@ -67,6 +67,7 @@ SchedulingLoop::SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptio
       clock_(options_.clock != nullptr ? *options_.clock : own_clock_),
       queue_(scheduler, clock_, QueueOf(scheduler, options_),
              scheduler.pod_groups() ? this : nullptr) {
+  queue_.SetSnapshot(&view());
   next_unschedulable_flush_ = clock_.Now() + kUnschedulableFlush;
   for (Row row = 0; row < view().size(); ++row) {
     for (const PodPtr& pod : view().pods(row)) CountGroup(*pod, 1, 1);
@@ -127,7 +128,9 @@ Result<void> SchedulingLoop::AddPod(api::Pod pod) {
     const std::string& nominated = added->pod->status.nominated_node_name;
     if (!nominated.empty()) nominations_[added->Key()] = nominated;
     queue_.Add(added);
-    queue_.MoveAll(PodEvent(EventResource::kUnscheduledPod, kAdd, nullptr, added));
+    if (scheduler_.pod_groups()) {  // eventhandlers.go, addPodToSchedulingQueue
+      queue_.MoveAll(PodEvent(EventResource::kUnscheduledPod, kAdd, nullptr, added));
+    }
   } else {
     CountGroup(*added, 1, 1);
     queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kAdd, nullptr, added));
@@ -166,10 +169,18 @@ Result<void> SchedulingLoop::UpdatePod(api::Pod pod) {
   const std::string name = pod.metadata.name;
   const PodPtr before = view().FindPod(ns, name);
   const std::string old_nomination = before ? before->pod->status.nominated_node_name : "";
-  if (before && (pod.IsTerminal() || waiting_.contains(before->Key()))) {
-    if (pod.IsTerminal()) return DeletePod(ns, name);
-    return ArgumentError("Pod " + before->FullName() + " is on its way to a node");
+  if (before && pod.IsTerminal()) return DeletePod(ns, name);
+  if (before && waiting_.contains(before->Key())) {
+    if (!pod.metadata.deletion_timestamp_ns) {
+      return ArgumentError("Pod " + before->FullName() + " is on its way to a node");
+    }
+    RejectWaiting(before->Key(), Status::Unschedulable("the pod is being deleted"));
   }
+  // A nomination that neither the queue nor the new object knows of stays (nominator.go,
+  // UpdateNominatedPod).
+  const PodPtr queued = before ? queue_.Find(before->Key()) : nullptr;
+  const bool keeps_nomination = queued && queued->pod->status.nominated_node_name.empty() &&
+                                pod.status.nominated_node_name.empty();
   const bool was_pending = before && view().IsPending(before->Key());
   if (auto done = cluster_.UpdatePod(std::move(pod)); !done) return done;
   const PodPtr now = view().FindPod(ns, name);
@@ -183,11 +194,9 @@ Result<void> SchedulingLoop::UpdatePod(api::Pod pod) {
     queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kAdd, nullptr, now));
     return {};
   }
-  const EventResource resource =
-      pending ? EventResource::kTargetPod : EventResource::kAssignedPod;
+  const EventResource resource = pending ? EventResource::kTargetPod : EventResource::kAssignedPod;
   std::vector<QueueEvent> events;
-  for (const ClusterEvent& event :
-       PodChangeEvents(*before, *now, resource, view().dictionary())) {
+  for (const ClusterEvent& event : PodChangeEvents(*before, *now, resource, view().dictionary())) {
     events.push_back(PodEvent(event.resource, event.actions, before, now));
   }
   if (!pending) {
@@ -202,6 +211,14 @@ Result<void> SchedulingLoop::UpdatePod(api::Pod pod) {
     queue_.Add(now);
   } else {
     queue_.Update(now, events);
+  }
+  if (keeps_nomination) {
+    if (old_nomination.empty()) return {};
+    if (options_.status_updates == StatusUpdates::kOnFailure) {
+      nominations_[now->Key()] = old_nomination;
+    }
+    Nominate(*now, old_nomination);
+    return {};
   }
   if (!old_nomination.empty() && old_nomination != nomination) {
     queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, before, nullptr),
@@ -218,8 +235,8 @@ Result<void> SchedulingLoop::AddNode(api::Node node) {
   if (view().OrphanTotal() != orphans) {
     for (const PodPtr& pod : view().pods(*view().Find(name))) CountGroup(*pod, 1, 1);
   }
-  queue_.MoveAll(NodeEvent(kAdd, nullptr,
-                           std::make_shared<const api::Node>(view().node(*view().Find(name)))));
+  queue_.MoveAll(
+      NodeEvent(kAdd, nullptr, std::make_shared<const api::Node>(view().node(*view().Find(name)))));
   return {};
 }
 
@@ -246,7 +263,8 @@ Result<void> SchedulingLoop::DeleteNode(std::string_view name) {
     if (binding.node == name) on_their_way.push_back(key);
   }
   for (const std::uint64_t key : on_their_way) {
-    RejectWaiting(key, Status::Unschedulable("node " + std::string(name) + " was deleted"));
+    // An error: no event would tell any plugin that the pod can be tried again.
+    RejectWaiting(key, Status::Error("node " + std::string(name) + " was deleted"));
   }
   const auto before = std::make_shared<const api::Node>(view().node(*row));
   queue_.MoveAll(NodeEvent(kDelete, before, nullptr));
@@ -257,9 +275,9 @@ Result<void> SchedulingLoop::DeleteNode(std::string_view name) {
 }
 
 void SchedulingLoop::Upsert(api::PodGroup group) {
-  const std::uint64_t key =
-      std::uint64_t{view().dictionary().Intern(group.metadata.ns)} << 32 |
-      view().dictionary().Intern(group.metadata.name);
+  if (group.metadata.ns.empty()) group.metadata.ns = "default";
+  const std::uint64_t key = std::uint64_t{view().dictionary().Intern(group.metadata.ns)} << 32 |
+                            view().dictionary().Intern(group.metadata.name);
   QueueEvent event;
   if (const api::PodGroup* before = FindGroup(key)) {
     event.old_group = std::make_shared<const api::PodGroup>(*before);
@@ -308,9 +326,9 @@ void SchedulingLoop::RunTimers() {
       }
     }
     if (due == nullptr) return;
-    RejectWaiting(due->pod.pod->Key(),
-                  Status::Unschedulable("rejected due to timeout at plugin " + plugin)
-                      .WithPlugin(plugin));
+    RejectWaiting(
+        due->pod.pod->Key(),
+        Status::Unschedulable("rejected due to timeout at plugin " + plugin).WithPlugin(plugin));
   }
 }
 
@@ -332,7 +350,8 @@ bool SchedulingLoop::AdvanceClock() {
     for (const auto& [plugin, until] : binding.waits) at(until);
   }
   if (const auto flush = queue_.NextFlush()) {
-    bool untried = false;
+    // What an event has moved to the backoff is tried in any case.
+    bool untried = queue_.backing_off() > queue_.in_error_backoff();
     queue_.ForEachInErrorBackoff([&](const QueuedEntity& entity) {
       const auto tried = tried_at_.find(entity.key);
       untried = untried || tried == tried_at_.end() || tried->second != version_;
@@ -356,7 +375,7 @@ Result<RunReport> SchedulingLoop::RunUntilQuiet(const Progress& progress) {
   }
   while (!waiting_.empty()) {
     RejectWaiting(waiting_.begin()->first,
-                  Status::Unschedulable("it waited at Permit when nothing more could change"));
+                  Status::Error("it waited at Permit when nothing more could change"));
   }
   return Report();
 }
@@ -379,6 +398,8 @@ RunReport SchedulingLoop::Report() const {
       why = found->second;
     } else if (pod->scheduling_group != 0 && FindGroup(pod->GroupKey()) == nullptr) {
       why = "waiting for pod group \"" + pod->pod->spec.scheduling_group + "\", which isn't there";
+    } else if (pod->terminating()) {
+      why = "the pod is being deleted";
     } else if (FrameworkOf(*pod) == nullptr) {
       why = scheduler_.Admit(*pod).message();
     }
@@ -399,7 +420,7 @@ ScheduleResult SchedulingLoop::Schedule(const Snapshot& snapshot, const PodInfo&
                                         CycleState& state, const std::set<std::string>* within) {
   ScheduleResult out;
   if (snapshot.size() == 0) {
-    out.status = Status::Error("no nodes available to schedule pods");
+    out.status = Status::Unresolvable("no nodes available to schedule pods");
     return out;
   }
   state.Clear();
@@ -427,22 +448,23 @@ void SchedulingLoop::PodCycle(QueuedEntityPtr entity) {
     Commit(std::move(binding), nullptr);
     return;
   }
-  std::set<std::string> plugins;
+  std::set<std::string> plugins, pending;
   std::optional<std::string> nomination = "";
   std::string message = result.status.message();
   if (result.diagnosis) {
     plugins = result.diagnosis->UnschedulablePlugins();
+    pending = result.diagnosis->PendingPlugins();
     nomination = PostFilter(*pod, *result.diagnosis, state_, message);
   }
   state_.Clear();
   QueuedPod queued = std::move(entity->one);
   Fail(std::move(queued), std::move(entity), Status(result.status.code(), std::move(message)),
-       plugins, nomination, nullptr);
+       plugins, nomination, nullptr, pending);
 }
 
 std::optional<std::string> SchedulingLoop::PostFilter(const PodInfo& pod,
-                                                      const Diagnosis& diagnosis,
-                                                      CycleState& state, std::string& message) {
+                                                      const Diagnosis& diagnosis, CycleState& state,
+                                                      std::string& message) {
   const Framework& framework = *FrameworkOf(pod);
   if (!framework.HasPostFilterPlugins()) return "";
   PostFilterResult result;
@@ -463,8 +485,7 @@ std::optional<std::string> SchedulingLoop::PostFilter(const PodInfo& pod,
 void SchedulingLoop::Evict(const std::vector<Victim>& victims, const std::string& node,
                            const PodInfo& preemptor) {
   for (const Victim& victim : victims) EvictPod(victim.pod);
-  const std::vector<PodPtr> nominated =
-      view().NominatedPods(view().dictionary().Intern(node));
+  const std::vector<PodPtr> nominated = view().NominatedPods(view().dictionary().Intern(node));
   for (const PodPtr& other : nominated) {
     if (other->priority() >= preemptor.priority() || other->Key() == preemptor.Key()) continue;
     if (options_.status_updates == StatusUpdates::kOnFailure) {
@@ -520,7 +541,7 @@ PodPtr SchedulingLoop::AsQueued(const PodPtr& pod) const {
 void SchedulingLoop::Fail(QueuedPod queued, QueuedEntityPtr entity, const Status& status,
                           const std::set<std::string>& plugins,
                           const std::optional<std::string>& nomination,
-                          std::vector<QueuedPod>* left) {
+                          std::vector<QueuedPod>* left, const std::set<std::string>& pending) {
   const std::uint64_t key = queued.pod->Key();
   const PodPtr pod = view().FindPod(key);
   if (!pod || !view().IsPending(key)) return queue_.Done(key);
@@ -528,17 +549,17 @@ void SchedulingLoop::Fail(QueuedPod queued, QueuedEntityPtr entity, const Status
   queued.pod = AsQueued(pod);
   const std::string known = queued.pod->pod->status.nominated_node_name;
   const PluginBits rejectors = queue_.Bits(plugins);
-  const PluginBits pending =
-      status.code() == Code::kPending ? queue_.Bits({std::string(status.plugin())}) : 0;
+  PluginBits waits_for = queue_.Bits(pending);
+  if (status.code() == Code::kPending) waits_for |= queue_.Bits({std::string(status.plugin())});
   if (entity) {
     entity->one = std::move(queued);
-    queue_.AddUnschedulable(std::move(entity), rejectors, pending);
+    queue_.AddUnschedulable(std::move(entity), rejectors, waits_for);
   } else if (left != nullptr) {
     queued.unschedulable = rejectors;
-    queued.pending = pending;
+    queued.pending = waits_for;
     left->push_back(std::move(queued));
   } else {
-    queue_.AddMemberBack(std::move(queued), rejectors, pending);
+    queue_.AddMemberBack(std::move(queued), rejectors, waits_for);
   }
   Nominate(*pod, nomination.value_or(known));
   if (!nomination || *nomination == known) return;
@@ -567,7 +588,8 @@ void SchedulingLoop::Bound(const PodPtr& pod) {
   queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kAdd, nullptr, pod));
 }
 
-bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left) {
+bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left,
+                            std::vector<Binding>* ready) {
   const PodPtr pod = view().FindPod(binding.pod.pod->Key());
   Framework& framework = *FrameworkOf(*pod);
   const Row row = *view().Find(binding.node);
@@ -617,7 +639,9 @@ bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left) {
     Fail(std::move(binding.pod), std::move(binding.entity), status, plugins, "", left);
     return false;
   }
-  return FinishPermit(std::move(binding), left);
+  if (ready == nullptr) return FinishPermit(std::move(binding), left);
+  ready->push_back(std::move(binding));
+  return true;
 }
 
 bool SchedulingLoop::FinishPermit(Binding binding, std::vector<QueuedPod>* left) {
@@ -678,6 +702,16 @@ void SchedulingLoop::RejectWaiting(std::uint64_t key, const Status& status) {
   if (!status.IsRejected()) queue_.MoveAll(gone);
   Fail(std::move(binding.pod), std::move(binding.entity), status, plugins, "", nullptr);
   if (status.IsRejected()) queue_.MoveAll(gone, {.max_priority = {}, .except = key});
+  // The others of a gang would wait in vain.
+  const std::uint64_t group = back->GroupKey();
+  if (!IsShortOfPods(group)) return;
+  for (const auto& [other, waits] : waiting_) {
+    if (waits.assumed->GroupKey() != group) continue;
+    // It does the same for the next one.
+    return RejectWaiting(
+        other,
+        Status::Unschedulable("the gang lost a pod that it needs").WithPlugin("GangScheduling"));
+  }
 }
 
 }  // namespace schedfw

@@ -13,6 +13,7 @@ namespace schedfw {
 namespace {
 
 constexpr const char* kGangScheduling = "GangScheduling";
+constexpr const char* kPreempts = "PreemptLowerPriority";
 
 std::int32_t PriorityOf(const api::PodGroup& group) { return group.priority.value_or(0); }
 
@@ -20,8 +21,8 @@ std::int32_t PriorityOf(const api::PodGroup& group) { return group.priority.valu
 // be met any more, Wait while it isn't met.
 Status Feasible(const api::PodGroup& group, std::int32_t remaining, std::int32_t scheduled) {
   const std::int32_t least = group.gang ? group.min_count : 1;
-  const std::string counts = std::to_string(scheduled) + " scheduled, " +
-                             std::to_string(remaining) + " remaining";
+  const std::string counts =
+      std::to_string(scheduled) + " scheduled, " + std::to_string(remaining) + " remaining";
   const std::string minimum = "minCount (" + std::to_string(least) + ") ";
   if (remaining + scheduled < least) {
     return Status::Unschedulable(minimum + "cannot be satisfied: " + counts)
@@ -38,23 +39,40 @@ Status Feasible(const api::PodGroup& group, std::int32_t remaining, std::int32_t
 
 // schedule_one_podgroup.go, validatePodGroup.
 Status SchedulingLoop::CheckGroup(const QueuedEntity& entity, const api::PodGroup& group) const {
-  const api::Pod& first = *entity.members.front().pod->plan->pattern;
+  const api::PodSpec& first = entity.members.front().pod->plan->pattern->spec;
+  const auto check = [&](const PodInfo& pod) -> Status {
+    const api::PodSpec& spec = pod.plan->pattern->spec;
+    if (spec.scheduler_name != first.scheduler_name) {
+      return Status::Error(
+          "all pods in a single pod group should have the same "
+          ".spec.schedulerName set, got: \"" +
+          spec.scheduler_name + "\" and \"" + first.scheduler_name + "\"");
+    }
+    if (pod.priority() != PriorityOf(group)) {
+      return Status::Error(
+          "all pods in a single pod group should have the same priority as the "
+          "pod group's priority, got " +
+          std::to_string(pod.priority()) + " and " + std::to_string(PriorityOf(group)));
+    }
+    const std::string policy = spec.preemption_policy.value_or(kPreempts);
+    const std::string wanted = first.preemption_policy.value_or(kPreempts);
+    if (policy != wanted) {
+      return Status::Error(
+          "all pods in a single pod group should have the same preemption policy, "
+          "got " +
+          wanted + " and " + policy);
+    }
+    return {};
+  };
   for (const QueuedPod& member : entity.members) {
-    const api::PodSpec& spec = member.pod->plan->pattern->spec;
-    if (spec.scheduler_name != first.spec.scheduler_name) {
-      return Status::Error("all pods in a single pod group should have the same "
-                           ".spec.schedulerName set, got: \"" +
-                           first.spec.scheduler_name + "\" and \"" + spec.scheduler_name + "\"");
-    }
-    if (member.pod->priority() != PriorityOf(group)) {
-      return Status::Error("all pods in a single pod group should have the same priority as the "
-                           "pod group's priority, got " +
-                           std::to_string(member.pod->priority()) + " and " +
-                           std::to_string(PriorityOf(group)));
-    }
-    if (spec.preemption_policy != first.spec.preemption_policy) {
-      return Status::Error("all pods in a single pod group should have the same "
-                           ".spec.preemptionPolicy set");
+    if (Status status = check(*member.pod); !status.ok()) return status;
+  }
+  const auto state = group_states_.find(entity.key);
+  if (state == group_states_.end() || state->second.scheduled == 0) return {};
+  for (Row row = 0; row < view().size(); ++row) {
+    for (const PodPtr& pod : view().pods(row)) {
+      if (pod->GroupKey() != entity.key) continue;
+      if (Status status = check(*pod); !status.ok()) return status;
     }
   }
   return {};
@@ -62,9 +80,10 @@ Status SchedulingLoop::CheckGroup(const QueuedEntity& entity, const api::PodGrou
 
 // schedule_one_podgroup.go, podGroupSchedulingDefaultAlgorithm: on a copy of the cluster, where
 // each pod sees those that were placed before it.
-SchedulingLoop::GroupResult SchedulingLoop::PlaceGroupWithin(
-    const Snapshot& snapshot, const QueuedEntity& entity, const api::PodGroup& group,
-    const std::set<std::string>* within) {
+SchedulingLoop::GroupResult SchedulingLoop::PlaceGroupWithin(const Snapshot& snapshot,
+                                                             const QueuedEntity& entity,
+                                                             const api::PodGroup& group,
+                                                             const std::set<std::string>* within) {
   GroupResult out;
   out.members.resize(entity.members.size());
   const auto state = group_states_.find(entity.key);
@@ -73,10 +92,15 @@ SchedulingLoop::GroupResult SchedulingLoop::PlaceGroupWithin(
   out.status = Feasible(group, remaining, scheduled);
   if (out.status.IsRejected()) return out;
   Cluster trial(snapshot);
+  const bool keeps_state = FrameworkOf(*entity.members.front().pod)->HasBindingPlugins();
   for (std::size_t i = 0; i < entity.members.size(); ++i) {
     const PodInfo& pod = *entity.members[i].pod;
     MemberResult& member = out.members[i];
     ScheduleResult result = Schedule(trial.view(), pod, state_, within);
+    if (keeps_state && result.status.ok()) {
+      member.state = std::make_shared<CycleState>(std::move(state_));
+      state_ = CycleState();
+    }
     state_.Clear();
     member.tried = true;
     member.status = std::move(result.status);
@@ -111,9 +135,9 @@ SchedulingLoop::GroupResult SchedulingLoop::PlaceGroup(const Snapshot& snapshot,
                                                        const api::PodGroup& group) {
   const auto refuse = [&](const GroupResult& first, std::size_t placements) {
     GroupResult out = first;
-    out.status = Status::Unschedulable("0/" + std::to_string(placements) +
-                                       " placements are available, first placement status: " +
-                                       first.status.message())
+    out.status = Status::Unschedulable(
+                     "0/" + std::to_string(placements) +
+                     " placements are available, first placement status: " + first.status.message())
                      .WithPlugin(kGangScheduling);
     return out;
   };
@@ -129,9 +153,8 @@ SchedulingLoop::GroupResult SchedulingLoop::PlaceGroup(const Snapshot& snapshot,
   for (Row row = 0; row < snapshot.size(); ++row) {
     const std::uint32_t ordinal = label.ordinals[row];
     const auto& pods = snapshot.pods(row);
-    const bool has_member = std::any_of(pods.begin(), pods.end(), [&](const PodPtr& pod) {
-      return pod->GroupKey() == entity.key;
-    });
+    const bool has_member = std::any_of(
+        pods.begin(), pods.end(), [&](const PodPtr& pod) { return pod->GroupKey() == entity.key; });
     if (ordinal == 0) {
       if (has_member) {
         GroupResult out;
@@ -157,8 +180,7 @@ SchedulingLoop::GroupResult SchedulingLoop::PlaceGroup(const Snapshot& snapshot,
     std::erase_if(placements, [&](const auto& entry) { return !taken.contains(entry.first); });
   }
   if (placements.empty()) {
-    none.status =
-        Status::Unschedulable("no feasible placements found").WithPlugin(kGangScheduling);
+    none.status = Status::Unschedulable("no feasible placements found").WithPlugin(kGangScheduling);
     return none;
   }
   std::optional<GroupResult> first, best;
@@ -215,16 +237,18 @@ void SchedulingLoop::GroupCycle(QueuedEntityPtr entity) {
   GroupResult result;
   result.members.resize(entity->members.size());
   const std::optional<api::PodGroup> group = found ? std::optional(*found) : std::nullopt;
-  result.status = group ? CheckGroup(*entity, *group)
-                        : Status::Error("the pod group is not there any more");
+  result.status =
+      group ? CheckGroup(*entity, *group) : Status::Error("the pod group is not there any more");
   if (result.status.ok()) result = PlaceGroup(view(), *entity, *group);
-  const auto fail = [&](std::size_t i, const Status& status,
-                        const std::set<std::string>& plugins,
+  const auto fail = [&](std::size_t i, const Status& status, const std::set<std::string>& plugins,
                         const std::optional<std::string>& nomination) {
     Fail(std::move(entity->members[i]), nullptr, status, plugins, nomination, &left);
   };
   const std::size_t n = entity->members.size();
   if (result.status.ok() && result.any_placed) {
+    const std::uint64_t key = entity->key;
+    const std::int32_t before = group_states_[key].scheduled;
+    std::vector<Binding> ready;
     for (std::size_t i = 0; i < n; ++i) {
       const MemberResult& member = result.members[i];
       if (!member.node) {
@@ -234,14 +258,21 @@ void SchedulingLoop::GroupCycle(QueuedEntityPtr entity) {
       Binding binding;
       binding.pod = std::move(entity->members[i]);
       binding.node = *member.node;
-      Commit(std::move(binding), &left);
+      if (member.state) state_ = std::move(*member.state);
+      Commit(std::move(binding), &left, &ready);
     }
-    // The popped pods, so that all are told to be done.
-    queue_.AddAttemptedGroup(std::move(entity), std::move(left), GroupOutcome::kSuccess);
+    BindGroup(*entity, std::move(ready), left);
+    // Without a pod that stays, what is left isn't tried again at once, as it would be upstream.
+    const bool done = group_states_[key].scheduled > before && !IsShortOfPods(key);
+    queue_.AddAttemptedGroup(std::move(entity), std::move(left),
+                             done ? GroupOutcome::kSuccess : GroupOutcome::kError);
     return;
   }
   if (result.status.code() == Code::kError) {
-    for (std::size_t i = 0; i < n; ++i) fail(i, result.status, {}, "");
+    for (std::size_t i = 0; i < n; ++i) {
+      const Status& own = result.members[i].status;
+      fail(i, own.code() == Code::kError ? own : result.status, {}, "");
+    }
     queue_.AddAttemptedGroup(std::move(entity), std::move(left), GroupOutcome::kError);
     return;
   }
@@ -270,6 +301,39 @@ void SchedulingLoop::GroupCycle(QueuedEntityPtr entity) {
     }
   }
   queue_.AddAttemptedGroup(std::move(entity), std::move(left), GroupOutcome::kRejected);
+}
+
+bool SchedulingLoop::IsShortOfPods(std::uint64_t group_key) const {
+  const auto state = group_states_.find(group_key);
+  if (state == group_states_.end()) return false;
+  const api::PodGroup* group = FindGroup(group_key);
+  return group != nullptr && group->gang && state->second.scheduled < group->min_count;
+}
+
+// Binds the pods of a group that has been placed. All hold their place by now. As soon as one of a
+// gang has failed that the minimum needs, those that aren't bound yet give it back. Upstream lets
+// them wait at Permit, for minutes, while the one that is missing is tried again.
+void SchedulingLoop::BindGroup(const QueuedEntity& entity, std::vector<Binding> ready,
+                               std::vector<QueuedPod>& left) {
+  const std::uint64_t key = entity.key;
+  std::size_t bound = 0;
+  for (; bound < ready.size() && !IsShortOfPods(key); ++bound) {
+    FinishPermit(std::move(ready[bound]), &left);
+  }
+  if (!IsShortOfPods(key)) return;
+  const Status status =
+      Status::Unschedulable("the gang lost a pod that it needs").WithPlugin(kGangScheduling);
+  const std::set<std::string> plugins = {kGangScheduling};
+  for (; ready.size() > bound; ready.pop_back()) {
+    TakeBack(ready.back());
+    Fail(std::move(ready.back().pod), nullptr, status, plugins, "", &left);
+  }
+  std::vector<std::uint64_t> waiting;
+  for (const auto& [pod, binding] : waiting_) {
+    if (binding.assumed->GroupKey() == key) waiting.push_back(pod);
+  }
+  // Rejecting one rejects those that are left.
+  if (!waiting.empty()) RejectWaiting(waiting.front(), status);
 }
 
 // framework/preemption/podgrouppreemption.go.
@@ -332,7 +396,9 @@ std::optional<std::vector<std::optional<std::string>>> SchedulingLoop::PreemptFo
     }
   }
   for (const VictimUnit* unit : victims) {
-    for (const auto& [pod, row] : unit->pods) EvictPod(pod);
+    for (const auto& [pod, row] : unit->pods) {
+      if (!pod->terminating()) EvictPod(pod);  // else it goes anyway
+    }
   }
   message += " pod group preemption: found a placement for podgroup, preempting " +
              std::to_string(victims.size()) + " victims";

@@ -91,6 +91,17 @@ class Diagnosis {
     return out;
   }
 
+  /// Those of them that wait for something outside the scheduler (Code::kPending).
+  std::set<std::string> PendingPlugins() const {
+    std::set<std::string> out;
+    const auto add = [&](const Status& status) {
+      if (status.code() == Code::kPending) out.emplace(status.plugin());
+    };
+    add(pre_filter);
+    for (const auto& [status, count] : CountByStatus()) add(*status);
+    return out;
+  }
+
   /// The sentence of upstream's FailedScheduling event: "0/5 nodes are available: …".
   std::string Message() const {
     if (pre_filter.ok()) return NoNodeMessage(size(), CountByReason());

@@ -105,10 +105,11 @@ class SchedulingLoop : private PodGroupLookup {
     std::map<std::string, std::chrono::nanoseconds> waits;  // at Permit: plugin → until when
   };
   struct MemberResult {
-    Status status;                       // Success, or why the pod found no node
-    std::set<std::string> plugins;       // who rejected it
+    Status status;                  // Success, or why the pod found no node
+    std::set<std::string> plugins;  // who rejected it
     bool tried = false;
-    std::optional<std::string> node;     // where it was placed
+    std::optional<std::string> node;    // where it was placed
+    std::shared_ptr<CycleState> state;  // for the plugins that bind it there
   };
   struct GroupResult {
     Status status;
@@ -137,13 +138,14 @@ class SchedulingLoop : private PodGroupLookup {
   void EvictPod(const PodPtr& victim);
   // Takes a pod to a node: Assume to PostBind, or until it waits at Permit. False: it failed, and
   // is back in the queue or, from a group, in `left`.
-  bool Commit(Binding binding, std::vector<QueuedPod>* left);
+  // A pod that may be bound now is put in `ready`, if that is given.
+  bool Commit(Binding binding, std::vector<QueuedPod>* left, std::vector<Binding>* ready = nullptr);
   bool FinishPermit(Binding binding, std::vector<QueuedPod>* left);
   void TakeBack(Binding& binding);
   // A pod has found no node: back to the queue. `nomination` as in PostFilter.
   void Fail(QueuedPod pod, QueuedEntityPtr entity, const Status& status,
             const std::set<std::string>& plugins, const std::optional<std::string>& nomination,
-            std::vector<QueuedPod>* left);
+            std::vector<QueuedPod>* left, const std::set<std::string>& pending = {});
   PodPtr AsQueued(const PodPtr& pod) const;
 
   void GroupCycle(QueuedEntityPtr group);
@@ -152,9 +154,14 @@ class SchedulingLoop : private PodGroupLookup {
   GroupResult PlaceGroupWithin(const Snapshot& snapshot, const QueuedEntity& entity,
                                const api::PodGroup& group, const std::set<std::string>* within);
   Status CheckGroup(const QueuedEntity& entity, const api::PodGroup& group) const;
+  // True while fewer pods of a gang than its minimum are on nodes or on their way to one.
+  bool IsShortOfPods(std::uint64_t group_key) const;
+  void BindGroup(const QueuedEntity& entity, std::vector<Binding> ready,
+                 std::vector<QueuedPod>& left);
   // Evicts what stands in the way of a group. The nodes by member, or absent: it doesn't help.
-  std::optional<std::vector<std::optional<std::string>>> PreemptForGroup(
-      const QueuedEntity& entity, const api::PodGroup& group, std::string& message);
+  std::optional<std::vector<std::optional<std::string>>> PreemptForGroup(const QueuedEntity& entity,
+                                                                         const api::PodGroup& group,
+                                                                         std::string& message);
 
   void Nominate(const PodInfo& pod, const std::string& node);
   void Bound(const PodPtr& pod);
