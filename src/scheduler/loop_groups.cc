@@ -20,8 +20,8 @@ std::int32_t PriorityOf(const api::PodGroup& group) { return group.priority.valu
 // be met any more, Wait while it isn't met.
 Status Feasible(const api::PodGroup& group, std::int32_t remaining, std::int32_t scheduled) {
   const std::int32_t least = group.gang ? group.min_count : 1;
-  const std::string counts = std::to_string(scheduled) + " scheduled, " +
-                             std::to_string(remaining) + " remaining";
+  const std::string counts =
+      std::to_string(scheduled) + " scheduled, " + std::to_string(remaining) + " remaining";
   const std::string minimum = "minCount (" + std::to_string(least) + ") ";
   if (remaining + scheduled < least) {
     return Status::Unschedulable(minimum + "cannot be satisfied: " + counts)
@@ -42,19 +42,21 @@ Status SchedulingLoop::CheckGroup(const QueuedEntity& entity, const api::PodGrou
   for (const QueuedPod& member : entity.members) {
     const api::PodSpec& spec = member.pod->plan->pattern->spec;
     if (spec.scheduler_name != first.spec.scheduler_name) {
-      return Status::Error("all pods in a single pod group should have the same "
-                           ".spec.schedulerName set, got: \"" +
-                           first.spec.scheduler_name + "\" and \"" + spec.scheduler_name + "\"");
+      return Status::Error(
+          "all pods in a single pod group should have the same "
+          ".spec.schedulerName set, got: \"" +
+          first.spec.scheduler_name + "\" and \"" + spec.scheduler_name + "\"");
     }
     if (member.pod->priority() != PriorityOf(group)) {
-      return Status::Error("all pods in a single pod group should have the same priority as the "
-                           "pod group's priority, got " +
-                           std::to_string(member.pod->priority()) + " and " +
-                           std::to_string(PriorityOf(group)));
+      return Status::Error(
+          "all pods in a single pod group should have the same priority as the "
+          "pod group's priority, got " +
+          std::to_string(member.pod->priority()) + " and " + std::to_string(PriorityOf(group)));
     }
     if (spec.preemption_policy != first.spec.preemption_policy) {
-      return Status::Error("all pods in a single pod group should have the same "
-                           ".spec.preemptionPolicy set");
+      return Status::Error(
+          "all pods in a single pod group should have the same "
+          ".spec.preemptionPolicy set");
     }
   }
   return {};
@@ -62,9 +64,10 @@ Status SchedulingLoop::CheckGroup(const QueuedEntity& entity, const api::PodGrou
 
 // schedule_one_podgroup.go, podGroupSchedulingDefaultAlgorithm: on a copy of the cluster, where
 // each pod sees those that were placed before it.
-SchedulingLoop::GroupResult SchedulingLoop::PlaceGroupWithin(
-    const Snapshot& snapshot, const QueuedEntity& entity, const api::PodGroup& group,
-    const std::set<std::string>* within) {
+SchedulingLoop::GroupResult SchedulingLoop::PlaceGroupWithin(const Snapshot& snapshot,
+                                                             const QueuedEntity& entity,
+                                                             const api::PodGroup& group,
+                                                             const std::set<std::string>* within) {
   GroupResult out;
   out.members.resize(entity.members.size());
   const auto state = group_states_.find(entity.key);
@@ -111,9 +114,9 @@ SchedulingLoop::GroupResult SchedulingLoop::PlaceGroup(const Snapshot& snapshot,
                                                        const api::PodGroup& group) {
   const auto refuse = [&](const GroupResult& first, std::size_t placements) {
     GroupResult out = first;
-    out.status = Status::Unschedulable("0/" + std::to_string(placements) +
-                                       " placements are available, first placement status: " +
-                                       first.status.message())
+    out.status = Status::Unschedulable(
+                     "0/" + std::to_string(placements) +
+                     " placements are available, first placement status: " + first.status.message())
                      .WithPlugin(kGangScheduling);
     return out;
   };
@@ -129,9 +132,8 @@ SchedulingLoop::GroupResult SchedulingLoop::PlaceGroup(const Snapshot& snapshot,
   for (Row row = 0; row < snapshot.size(); ++row) {
     const std::uint32_t ordinal = label.ordinals[row];
     const auto& pods = snapshot.pods(row);
-    const bool has_member = std::any_of(pods.begin(), pods.end(), [&](const PodPtr& pod) {
-      return pod->GroupKey() == entity.key;
-    });
+    const bool has_member = std::any_of(
+        pods.begin(), pods.end(), [&](const PodPtr& pod) { return pod->GroupKey() == entity.key; });
     if (ordinal == 0) {
       if (has_member) {
         GroupResult out;
@@ -157,8 +159,7 @@ SchedulingLoop::GroupResult SchedulingLoop::PlaceGroup(const Snapshot& snapshot,
     std::erase_if(placements, [&](const auto& entry) { return !taken.contains(entry.first); });
   }
   if (placements.empty()) {
-    none.status =
-        Status::Unschedulable("no feasible placements found").WithPlugin(kGangScheduling);
+    none.status = Status::Unschedulable("no feasible placements found").WithPlugin(kGangScheduling);
     return none;
   }
   std::optional<GroupResult> first, best;
@@ -215,11 +216,10 @@ void SchedulingLoop::GroupCycle(QueuedEntityPtr entity) {
   GroupResult result;
   result.members.resize(entity->members.size());
   const std::optional<api::PodGroup> group = found ? std::optional(*found) : std::nullopt;
-  result.status = group ? CheckGroup(*entity, *group)
-                        : Status::Error("the pod group is not there any more");
+  result.status =
+      group ? CheckGroup(*entity, *group) : Status::Error("the pod group is not there any more");
   if (result.status.ok()) result = PlaceGroup(view(), *entity, *group);
-  const auto fail = [&](std::size_t i, const Status& status,
-                        const std::set<std::string>& plugins,
+  const auto fail = [&](std::size_t i, const Status& status, const std::set<std::string>& plugins,
                         const std::optional<std::string>& nomination) {
     Fail(std::move(entity->members[i]), nullptr, status, plugins, nomination, &left);
   };
@@ -332,7 +332,7 @@ std::optional<std::vector<std::optional<std::string>>> SchedulingLoop::PreemptFo
     }
   }
   for (const VictimUnit* unit : victims) {
-    for (const auto& [pod, row] : unit->pods) EvictPod(pod);
+    for (const auto& [pod, row] : unit->pods) EvictPod(pod, nullptr, view().name(row));
   }
   message += " pod group preemption: found a placement for podgroup, preempting " +
              std::to_string(victims.size()) + " victims";

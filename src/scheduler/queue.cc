@@ -86,21 +86,21 @@ void SchedulingQueue::Collect(Framework& framework, bool groups, ProfileHints& o
   };
   out.hints.push_back({{EventResource::kUnscheduledPod, kAdd}, gang, same_group});
   out.hints.push_back({{EventResource::kAssignedPod, kAdd}, gang, same_group});
-  out.hints.push_back(
-      {{EventResource::kPodGroup, kAdd | kUpdate},
-       gang,
-       [](const PodInfo& pod, const ObjectChange& change) {
-         const api::PodGroup* now = change.new_group;
-         if (now == nullptr || pod.pod->spec.scheduling_group != now->metadata.name ||
-             pod.pod->metadata.ns != now->metadata.ns) {
-           return QueueingHint::kSkip;
-         }
-         const api::PodGroup* before = change.old_group;
-         if (before == nullptr) return QueueingHint::kQueue;
-         return before->gang && now->gang && now->min_count < before->min_count
-                    ? QueueingHint::kQueue
-                    : QueueingHint::kSkip;
-       }});
+  out.hints.push_back({{EventResource::kPodGroup, kAdd | kUpdate},
+                       gang,
+                       [](const PodInfo& pod, const ObjectChange& change) {
+                         const api::PodGroup* now = change.new_group;
+                         if (now == nullptr ||
+                             pod.pod->spec.scheduling_group != now->metadata.name ||
+                             pod.pod->metadata.ns != now->metadata.ns) {
+                           return QueueingHint::kSkip;
+                         }
+                         const api::PodGroup* before = change.old_group;
+                         if (before == nullptr) return QueueingHint::kQueue;
+                         return before->gang && now->gang && now->min_count < before->min_count
+                                    ? QueueingHint::kQueue
+                                    : QueueingHint::kSkip;
+                       }});
 }
 
 std::optional<std::uint32_t> SchedulingQueue::ProfileOf(const PodInfo& pod) const {
@@ -278,9 +278,9 @@ nanoseconds SchedulingQueue::BackoffTime(QueuedEntity& entity) const {
   if (!entity.backoff_expiration) {
     nanoseconds most = options_.max_backoff;
     if (entity.pods().size() > 1) {
-      most = nanoseconds(static_cast<std::int64_t>(
-          static_cast<double>(most.count()) *
-          std::sqrt(static_cast<double>(entity.pods().size()))));
+      most = nanoseconds(
+          static_cast<std::int64_t>(static_cast<double>(most.count()) *
+                                    std::sqrt(static_cast<double>(entity.pods().size()))));
     }
     const int shift = std::min(count - 1, 62);
     const bool is_most = options_.initial_backoff.count() > (most.count() >> shift);
@@ -326,9 +326,8 @@ void SchedulingQueue::FlushUnschedulable() {
     if (now - since > options_.max_unschedulable) due.push_back(&entity);
   }
   if (due.empty()) return;
-  std::sort(due.begin(), due.end(), [](const QueuedEntity* a, const QueuedEntity* b) {
-    return a->sequence < b->sequence;
-  });
+  std::sort(due.begin(), due.end(),
+            [](const QueuedEntity* a, const QueuedEntity* b) { return a->sequence < b->sequence; });
   for (QueuedEntity* entity : due) {
     entity->flushed = now;
     Requeue(Remove(*entity), Strategy::kAfterBackoff);
@@ -349,7 +348,8 @@ Status SchedulingQueue::PreEnqueueGroup(const QueuedPod& pod) const {
                                 "\" to appear in scheduling queue");
   }
   if (!group->gang || groups_->CountPods(pod.pod->GroupKey()) >= group->min_count) return {};
-  return Status::Unresolvable("waiting for minCount pods from a gang to appear in scheduling queue");
+  return Status::Unresolvable(
+      "waiting for minCount pods from a gang to appear in scheduling queue");
 }
 
 // False: a plugin keeps the entity out; of a group, the last of its pods that is kept out counts.
@@ -760,7 +760,7 @@ SchedulingQueue::Strategy SchedulingQueue::WorthRequeuing(const QueuedPod& pod,
                : Strategy::kAfterBackoff;
   }
   Strategy out = Strategy::kSkip;
-  const ObjectChange change = event.change();
+  const ObjectChange change = event.change(snapshot_);
   for (const Hint& hint : profiles_[pod.profile].hints) {
     if ((rejectors & Bit(hint.plugin)) == 0 || !Matches(hint.event, event.event)) continue;
     if (hint.worth) {

@@ -18,7 +18,7 @@
 
 #include "schedfw/api/pod_group.h"
 #include "schedfw/base/clock.h"
-#include "schedfw/cluster/pod_info.h"
+#include "schedfw/cluster/snapshot.h"
 #include "schedfw/framework/event.h"
 #include "schedfw/framework/plugin.h"
 
@@ -46,9 +46,16 @@ struct QueueEvent {
   std::shared_ptr<const api::Node> old_node, new_node;
   std::shared_ptr<const api::PodGroup> old_group, new_group;
 
-  ObjectChange change() const {
-    return {old_node.get(), new_node.get(),  old_pod.get(),
-            new_pod.get(),  old_group.get(), new_group.get()};
+  ObjectChange change(const Snapshot* snapshot) const {
+    ObjectChange out;
+    out.old_node = old_node.get();
+    out.new_node = new_node.get();
+    out.old_pod = old_pod.get();
+    out.new_pod = new_pod.get();
+    out.old_group = old_group.get();
+    out.new_group = new_group.get();
+    out.snapshot = snapshot;
+    return out;
   }
 };
 
@@ -85,9 +92,9 @@ struct QueuedEntity {
   std::int32_t consecutive_errors = 0;
   std::optional<std::chrono::nanoseconds> backoff_expiration;
   std::optional<std::chrono::nanoseconds> flushed;
-  int gating_plugin = -1;  ///< the PreEnqueue plugin that keeps it out; -1: none
-  Status gate;             ///< what that plugin said
-  QueuedPod one;           ///< the pod, when it isn't a group
+  int gating_plugin = -1;          ///< the PreEnqueue plugin that keeps it out; -1: none
+  Status gate;                     ///< what that plugin said
+  QueuedPod one;                   ///< the pod, when it isn't a group
   std::vector<QueuedPod> members;  ///< of a group, in the order in which they are tried
 
   std::span<QueuedPod> pods() {
@@ -134,6 +141,10 @@ class SchedulingQueue {
   ~SchedulingQueue();
   SchedulingQueue(const SchedulingQueue&) = delete;
   SchedulingQueue& operator=(const SchedulingQueue&) = delete;
+
+  /// The cluster that plugins may look at when they are asked about an event; must outlive the
+  /// queue. Without one, some say that any event may help.
+  void SetSnapshot(const Snapshot* snapshot) { snapshot_ = snapshot; }
 
   /// Queues a pod that waits. One whose group has no object waits outside until it has. Pods of
   /// unknown profiles are refused: false.
@@ -264,6 +275,7 @@ class SchedulingQueue {
   const Clock& clock_;
   const QueueOptions options_;
   const PodGroupLookup* const groups_;
+  const Snapshot* snapshot_ = nullptr;
   const QueueSortPlugin* sort_ = nullptr;
   bool plain_sort_ = false;  // by priority and time
   std::vector<ProfileHints> profiles_;
@@ -275,7 +287,7 @@ class SchedulingQueue {
   std::uint64_t last_sequence_ = 0;
   std::vector<QueuedEntityPtr> free_;  // to be used again
   Heap active_, backoff_, error_backoff_, unschedulable_;
-  std::unordered_map<std::uint64_t, QueuedEntity*> pods_;    // by pod; look-ups only
+  std::unordered_map<std::uint64_t, QueuedEntity*> pods_;                // by pod; look-ups only
   std::unordered_map<std::uint64_t, QueuedEntity*> entities_of_groups_;  // by group; the same
   std::map<std::uint64_t, std::vector<QueuedPod>> incomplete_;           // groups without object
   std::map<std::uint64_t, std::vector<QueuedPod>> arrived_;  // while their group was in flight
