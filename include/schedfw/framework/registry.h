@@ -70,6 +70,9 @@ class PointSet {
 struct Handle {
   /// Binds a pod to a node outside of this library, e.g. at an API server; absent: nothing to do.
   std::function<Status(const PodInfo& pod, const std::string& node)> bind;
+  /// PodGroups of scheduling.k8s.io count (upstream's feature gate GenericWorkload): what plugins
+  /// do with pods on nodes follows the groups that these name.
+  bool generic_workload = false;
 };
 
 using PluginPtr = std::shared_ptr<Plugin>;

@@ -13,7 +13,8 @@ class DefaultPreemption : public PreEnqueuePlugin, public PreemptionPlugin {
  public:
   static constexpr std::string_view kName = "DefaultPreemption";
 
-  explicit DefaultPreemption(const DefaultPreemptionArgs& args) : PreemptionPlugin(args) {}
+  explicit DefaultPreemption(const DefaultPreemptionArgs& args, const Handle& handle = {})
+      : PreemptionPlugin(args, handle) {}
 
   std::string_view Name() const override { return kName; }
 
