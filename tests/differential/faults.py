@@ -948,8 +948,8 @@ FAULTS = [
     Fault(
         "DefaultPreemption: victims of the same priority",
         PREEMPT,
-        "if (⟦pod->priority() < cycle.pod.priority()⟧) lower",
-        "pod->priority() <= cycle.pod.priority()",
+        "finder.UnitsOn(row, ⟦cycle.pod.priority()⟧);",
+        "std::int64_t{cycle.pod.priority()} + 1",
     ),
     Fault(
         "DefaultPreemption: preemptionPolicy",
@@ -960,19 +960,19 @@ FAULTS = [
     Fault(
         "DefaultPreemption: not eligible because of pods of its priority",
         PREEMPT,
-        "if (⟦victim->priority() < cycle.pod.priority()⟧ && IsBeing",
+        "if (⟦finder.PriorityOf(*victim) < cycle.pod.priority()⟧ && IsBeing",
         "true",
     ),
     Fault(
         "DefaultPreemption: eligible beside a preempted pod",
         PREEMPT,
-        "&& ⟦IsBeingPreempted(*victim->pod)⟧)",
+        "&& ⟦IsBeingPreempted(*victim)⟧)",
         "false",
     ),
     Fault(
         "DefaultPreemption: a preempted pod is being deleted",
         PREEMPT,
-        "if (⟦!pod.metadata.deletion_timestamp_ns⟧) return false;",
+        "if (⟦!pod.terminating()⟧) return false;",
         "false",
     ),
     Fault(
@@ -1027,27 +1027,28 @@ FAULTS = [
     Fault(
         "DefaultPreemption: the least important is spared first",
         PREEMPT,
-        "⟦std::sort(lower.begin(), lower.end(), MoreImportant);⟧",
-        "std::sort(lower.begin(), lower.end(), [](const PodPtr& a, const PodPtr& b) { return "
-        "MoreImportant(b, a); });",
+        "virtual void SortUnits(const Cycle&, std::vector<VictimUnit>& units) const {\n    "
+        "⟦std::sort(units.begin(), units.end(), MoreImportant);⟧",
+        "std::sort(units.begin(), units.end(), [](const VictimUnit& a, const VictimUnit& b) { "
+        "return MoreImportant(b, a); });",
     ),
     Fault(
         "DefaultPreemption: budgets are spared last",
         PREEMPT,
-        "⟦SplitByBudget(lower, budgets, cycle.snapshot.dictionary(), violating, others);⟧",
-        "SplitByBudget(lower, budgets, cycle.snapshot.dictionary(), others, violating);",
+        "if ((⟦harms[i].violations > 0⟧) != violating) continue;",
+        "harms[i].violations == 0",
     ),
     Fault(
         "DefaultPreemption: the most important victim comes first",
         PREEMPT,
-        "if (⟦!violating.empty() && !others.empty()⟧) {",
-        "false",
+        "⟦std::sort(victims.begin(), victims.end());⟧",
+        "",
     ),
     Fault(
         "DefaultPreemption: the later start is more important",
         PREEMPT,
-        "return ⟦StartTime(*a) < StartTime(*b)⟧;",
-        "StartTime(*a) > StartTime(*b)",
+        "return ⟦a.earliest_start_ns < b.earliest_start_ns⟧;",
+        "a.earliest_start_ns > b.earliest_start_ns",
     ),
     Fault(
         "DefaultPreemption: a budget allows one less",
@@ -1058,25 +1059,25 @@ FAULTS = [
     Fault(
         "DefaultPreemption: budgets of other namespaces",
         PREEMPT,
-        "if (⟦pod.ns() != budget.ns⟧ ||",
+        "if (⟦pod.ns() != budget.ns⟧) return false;",
         "false",
     ),
     Fault(
         "DefaultPreemption: budgets of pods without labels",
         PREEMPT,
-        "|| ⟦labels.empty()⟧ ||",
+        "if (⟦labels.empty()⟧ || !budget",
         "false",
     ),
     Fault(
         "DefaultPreemption: budgets select",
         PREEMPT,
-        "⟦!budget.selector.Matches(labels, dictionary)⟧) {",
+        "|| ⟦!budget.selector.Matches(labels, dictionary_)⟧) return",
         "false",
     ),
     Fault(
         "DefaultPreemption: disruptedPods",
         PREEMPT,
-        "return ⟦std::find(gone.begin(), gone.end(), pod.pod->metadata.name) == gone.end()⟧;",
+        "return ⟦std::find(gone.begin(), gone.end(), dictionary_.Text(pod.name)) == gone.end()⟧;",
         "true",
     ),
     Fault(
@@ -1088,43 +1089,43 @@ FAULTS = [
     Fault(
         "DefaultPreemption: picks by broken budgets",
         PREEMPT,
-        "return Cost{⟦trial.violations⟧, top",
+        "return {⟦trial.violations⟧,",
         "std::int64_t{0}",
     ),
     Fault(
         "DefaultPreemption: picks by the highest priority",
         PREEMPT,
-        "trial.violations, ⟦top.priority()⟧, sum",
+        "-score, ⟦top⟧, sum",
         "0",
     ),
     Fault(
         "DefaultPreemption: picks by the sum of priorities",
         PREEMPT,
-        "top.priority(), ⟦sum⟧,",
-        "std::int64_t{0}",
+        "top, ⟦sum⟧,",
+        "0",
     ),
     Fault(
         "DefaultPreemption: picks by the number of victims",
         PREEMPT,
-        "⟦static_cast<std::int64_t>(trial.victims.size())⟧, -earliest",
-        "std::int64_t{0}",
+        "⟦trial.victims.size()⟧, -earliest",
+        "std::size_t{0}",
     ),
     Fault(
         "DefaultPreemption: picks by the latest start",
         PREEMPT,
-        "trial.victims.size()), ⟦-earliest⟧}",
+        "trial.victims.size(), ⟦-earliest⟧}",
         "std::int64_t{0}",
     ),
     Fault(
         "DefaultPreemption: negative priorities in the sum",
         PREEMPT,
-        "sum += ⟦victim.pod->priority() + kShift⟧;",
-        "std::int64_t{victim.pod->priority()}",
+        "sum += ⟦cost + shift⟧;",
+        "cost",
     ),
     Fault(
         "DefaultPreemption: start of the most important victims",
         PREEMPT,
-        "if (⟦victim.pod->priority() == top.priority()⟧)",
+        "if (cost > highest || (⟦cost == highest⟧ && start",
         "true",
     ),
     Fault(
