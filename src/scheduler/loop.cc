@@ -271,7 +271,8 @@ Result<void> SchedulingLoop::DeleteNode(std::string_view name) {
   return {};
 }
 
-void SchedulingLoop::Upsert(api::PodGroup group) {
+Result<void> SchedulingLoop::Upsert(api::PodGroup group) {
+  api::SetDefaults(group);
   const std::uint64_t key = std::uint64_t{view().dictionary().Intern(group.metadata.ns)} << 32 |
                             view().dictionary().Intern(group.metadata.name);
   QueueEvent event;
@@ -280,9 +281,10 @@ void SchedulingLoop::Upsert(api::PodGroup group) {
   }
   event.event = {EventResource::kPodGroup, event.old_group ? kUpdate : kAdd};
   event.new_group = std::make_shared<const api::PodGroup>(group);
-  cluster_.Upsert(std::move(group));
+  if (auto done = cluster_.Upsert(std::move(group)); !done) return done;
   Changed();
   queue_.GroupChanged(key, event);
+  return {};
 }
 
 // --- steps

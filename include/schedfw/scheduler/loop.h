@@ -88,7 +88,7 @@ class SchedulingLoop : private PodGroupLookup {
   Result<void> UpdateNode(api::Node node);
   Result<void> DeleteNode(std::string_view name);
   /// Adds or replaces a group.
-  void Upsert(api::PodGroup group);
+  Result<void> Upsert(api::PodGroup group);
 
   /// Takes what the binder has finished, then one attempt: of a pod, or of a group. False: nothing
   /// can be tried now, though bindings may be on their way. O(cycle).
