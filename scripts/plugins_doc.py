@@ -11,10 +11,11 @@ import schedfw
 # domain (pods by topology domain), feasible set (which nodes passed).
 DEPENDS = {
     "DefaultBinder": "-",
-    "DefaultPreemption": "all filters; pods, their priorities and start times; budgets",
+    "DefaultPreemption": "all filters; pods, their priorities and start times; PodGroups; budgets",
     "ImageLocality": "row; node set (how many nodes have an image)",
     "InterPodAffinity": "domain (pods by namespace and label, their terms, node labels, namespace "
     "labels); cluster (the first pod of a group); NormalizeScore: feasible set",
+    "LatencyAwarePreemption": "the same as those of DefaultPreemption; annotations of pods; GPUs",
     "NodeAffinity": "row (labels, name); NormalizeScore: feasible set",
     "NodeName": "row (name)",
     "NodePorts": "row (host ports of its pods)",

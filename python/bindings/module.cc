@@ -1261,7 +1261,7 @@ PYBIND11_MODULE(_core, m) {
   BindResults(m);
   py::class_<PyScheduler>(m, "Scheduler")
       .def(py::init<const std::optional<std::string>&, const std::string&, const py::list&, int,
-                    std::uint32_t, bool, bool, bool, std::uint64_t, bool>())
+                    std::uint32_t, bool, bool, bool, std::uint64_t, bool, bool>())
       .def_property_readonly("profiles", &PyScheduler::profiles)
       .def("plugins", &PyScheduler::Plugins)
       .def("config_json", &PyScheduler::ConfigJson)

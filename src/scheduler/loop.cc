@@ -67,7 +67,7 @@ SchedulingLoop::SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptio
       clock_(options_.clock != nullptr ? *options_.clock : own_clock_),
       queue_(scheduler, clock_, QueueOf(scheduler, options_),
              scheduler.pod_groups() ? this : nullptr) {
-  queue_.SetSnapshot(&view());
+  queue_.SetSnapshot(&cluster_.view());
   next_unschedulable_flush_ = clock_.Now() + kUnschedulableFlush;
   for (Row row = 0; row < view().size(); ++row) {
     for (const PodPtr& pod : view().pods(row)) CountGroup(*pod, 1, 1);
@@ -88,7 +88,12 @@ SchedulingLoop::SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptio
 }
 
 SchedulingLoop::~SchedulingLoop() {
+  while (!binding_.empty()) {  // what may still bind a pod is awaited
+    options_.binder->WaitForResult(std::chrono::seconds(1));
+    PollBinder();
+  }
   for (auto& [key, binding] : waiting_) TakeBack(binding);
+  for (Binding& binding : unsubmitted_) TakeBack(binding);
 }
 
 const api::PodGroup* SchedulingLoop::FindGroup(std::uint64_t group_key) const {
@@ -128,6 +133,7 @@ Result<void> SchedulingLoop::AddPod(api::Pod pod) {
     const std::string& nominated = added->pod->status.nominated_node_name;
     if (!nominated.empty()) nominations_[added->Key()] = nominated;
     queue_.Add(added);
+    bus_.Publish(PodAdded{added});
     if (scheduler_.pod_groups()) {  // eventhandlers.go, addPodToSchedulingQueue
       queue_.MoveAll(PodEvent(EventResource::kUnscheduledPod, kAdd, nullptr, added));
     }
@@ -144,6 +150,13 @@ Result<void> SchedulingLoop::DeletePod(std::string_view ns, std::string_view nam
   const std::uint64_t key = pod->Key();
   if (waiting_.contains(key)) {
     RejectWaiting(key, Status::Unschedulable("the pod was deleted"));
+  }
+  for (std::size_t i = 0; i < unsubmitted_.size(); ++i) {
+    if (unsubmitted_[i].assumed->Key() != key) continue;
+    Binding binding = std::move(unsubmitted_[i]);
+    unsubmitted_.erase(unsubmitted_.begin() + static_cast<std::ptrdiff_t>(i));
+    Finish(std::move(binding), Status::Error("the pod was deleted"), nullptr);
+    break;
   }
   const bool pending = view().IsPending(key);
   const PodPtr last = view().FindPod(key);
@@ -232,6 +245,7 @@ Result<void> SchedulingLoop::AddNode(api::Node node) {
   const std::size_t orphans = view().OrphanTotal();
   if (auto done = cluster_.AddNode(std::move(node)); !done) return done;
   Changed();
+  bus_.Publish(NodeChanged{NodeChanged::Kind::kAdded, name});
   if (view().OrphanTotal() != orphans) {
     for (const PodPtr& pod : view().pods(*view().Find(name))) CountGroup(*pod, 1, 1);
   }
@@ -248,6 +262,7 @@ Result<void> SchedulingLoop::UpdateNode(api::Node node) {
   }
   if (auto done = cluster_.UpdateNode(std::move(node)); !done) return done;
   Changed();
+  bus_.Publish(NodeChanged{NodeChanged::Kind::kUpdated, name});
   const auto now = std::make_shared<const api::Node>(view().node(*view().Find(name)));
   for (const ClusterEvent& event : NodeChangeEvents(*before, *now)) {
     queue_.MoveAll(NodeEvent(event.actions, before, now));
@@ -271,11 +286,12 @@ Result<void> SchedulingLoop::DeleteNode(std::string_view name) {
   for (const PodPtr& pod : view().pods(*row)) CountGroup(*pod, -1, -1);
   if (auto done = cluster_.DeleteNode(name); !done) return done;
   Changed();
+  bus_.Publish(NodeChanged{NodeChanged::Kind::kDeleted, name});
   return {};
 }
 
-void SchedulingLoop::Upsert(api::PodGroup group) {
-  if (group.metadata.ns.empty()) group.metadata.ns = "default";
+Result<void> SchedulingLoop::Upsert(api::PodGroup group) {
+  api::SetDefaults(group);
   const std::uint64_t key = std::uint64_t{view().dictionary().Intern(group.metadata.ns)} << 32 |
                             view().dictionary().Intern(group.metadata.name);
   QueueEvent event;
@@ -284,14 +300,17 @@ void SchedulingLoop::Upsert(api::PodGroup group) {
   }
   event.event = {EventResource::kPodGroup, event.old_group ? kUpdate : kAdd};
   event.new_group = std::make_shared<const api::PodGroup>(group);
-  cluster_.Upsert(std::move(group));
+  if (auto done = cluster_.Upsert(std::move(group)); !done) return done;
   Changed();
   queue_.GroupChanged(key, event);
+  return {};
 }
 
 // --- steps
 
 bool SchedulingLoop::Step() {
+  PollBinder();
+  if (!unsubmitted_.empty()) return false;  // the binder is full: nothing more for it
   queue_.FlushBackoff();
   if (clock_.Now() >= next_unschedulable_flush_) {
     next_unschedulable_flush_ = clock_.Now() + kUnschedulableFlush;
@@ -371,7 +390,17 @@ Result<RunReport> SchedulingLoop::RunUntilQuiet(const Progress& progress) {
   for (;;) {
     if (progress && !progress(total - view().Pending().size(), total)) break;
     if (GoesInCircles()) break;
-    if (!Step() && !AdvanceClock()) break;
+    if (Step()) continue;
+    if (!binding_.empty() || !unsubmitted_.empty()) {
+      options_.binder->WaitForResult(std::chrono::milliseconds(10));
+      if (const auto* at_once = dynamic_cast<InlineAdapter*>(options_.binder)) {
+        if (const auto next = at_once->NextTime()) {
+          own_clock_.Set(std::max(*next, own_clock_.Now()));
+        }
+      }
+      continue;
+    }
+    if (!AdvanceClock()) break;
   }
   while (!waiting_.empty()) {
     RejectWaiting(waiting_.begin()->first,
@@ -439,7 +468,9 @@ void SchedulingLoop::PodCycle(QueuedEntityPtr entity) {
   const std::uint64_t key = entity->key;
   const PodPtr pod = view().FindPod(key);
   if (!pod || pod->terminating() || !view().IsPending(key)) return queue_.Done(key);
+  bus_.Publish(CycleStarted{pod});
   ScheduleResult result = Schedule(view(), *entity->one.pod, state_);
+  bus_.Publish(CycleFinished{pod, result.status, result.node});
   if (result.status.ok()) {
     Binding binding;
     binding.pod = std::move(entity->one);
@@ -484,7 +515,8 @@ std::optional<std::string> SchedulingLoop::PostFilter(const PodInfo& pod,
 // preemption/executor.go, prepareCandidate.
 void SchedulingLoop::Evict(const std::vector<Victim>& victims, const std::string& node,
                            const PodInfo& preemptor) {
-  for (const Victim& victim : victims) EvictPod(victim.pod);
+  const PodPtr by = view().FindPod(preemptor.Key());
+  for (const Victim& victim : victims) EvictPod(victim.pod, by, node);
   const std::vector<PodPtr> nominated = view().NominatedPods(view().dictionary().Intern(node));
   for (const PodPtr& other : nominated) {
     if (other->priority() >= preemptor.priority() || other->Key() == preemptor.Key()) continue;
@@ -504,8 +536,14 @@ void SchedulingLoop::Evict(const std::vector<Victim>& victims, const std::string
   }
 }
 
-void SchedulingLoop::EvictPod(const PodPtr& victim) {
+void SchedulingLoop::EvictPod(const PodPtr& victim, const PodPtr& preemptor,
+                              std::string_view node) {
   const std::uint64_t key = victim->Key();
+  for (auto& [job, binding] : binding_) {  // it goes when it is bound
+    if (binding->assumed->Key() != key) continue;
+    binding->evicted = true;
+    return;
+  }
   if (waiting_.contains(key)) {  // not bound yet: it waits again, and isn't deleted
     RejectWaiting(key, Status::Error("preempted while it waited at Permit"));
     return;
@@ -515,6 +553,7 @@ void SchedulingLoop::EvictPod(const PodPtr& victim) {
   CountGroup(*victim, -1, -1);
   deleted_.push_back(ns + "/" + name);
   Changed();
+  bus_.Publish(PodPreempted{victim, preemptor, node});
   queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, victim, nullptr));
 }
 
@@ -546,6 +585,7 @@ void SchedulingLoop::Fail(QueuedPod queued, QueuedEntityPtr entity, const Status
   const PodPtr pod = view().FindPod(key);
   if (!pod || !view().IsPending(key)) return queue_.Done(key);
   messages_[key] = status.message();
+  bus_.Publish(PodRejected{pod, status});
   queued.pod = AsQueued(pod);
   const std::string known = queued.pod->pod->status.nominated_node_name;
   const PluginBits rejectors = queue_.Bits(plugins);
@@ -578,11 +618,12 @@ void SchedulingLoop::Fail(QueuedPod queued, QueuedEntityPtr entity, const Status
 
 // --- binding
 
-void SchedulingLoop::Bound(const PodPtr& pod) {
+void SchedulingLoop::Bound(const PodPtr& pod, std::string_view node) {
   const std::uint64_t key = pod->Key();
   nominations_.erase(key);
   messages_.erase(key);
   tried_at_.erase(key);
+  bus_.Publish(PodBound{pod, node});
   queue_.Done(key);
   Changed();
   queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kAdd, nullptr, pod));
@@ -595,7 +636,7 @@ bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left,
   const Row row = *view().Find(binding.node);
   binding.assumed = pod;
   const bool plain = !framework.HasBindingPlugins();
-  if (plain) {
+  if (plain && options_.binder == nullptr) {
     state_.Clear();  // what it shares with the cluster would be copied
   } else {
     binding.state = std::make_unique<CycleState>(std::move(state_));
@@ -607,21 +648,20 @@ bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left,
     return false;
   }
   CountGroup(*pod, 0, 1);
-  if (plain) {
+  bus_.Publish(PodAssumed{pod, binding.node});
+  if (plain && options_.binder == nullptr) {
     (void)cluster_.FinishBinding(*pod);
-    Bound(pod);
+    Bound(pod, binding.node);
     return true;
   }
-  Status status = Guard([&] {
-    const Cycle cycle{view(), *pod, *binding.state};
-    return framework.RunReservePlugins(cycle, *binding.state, NodeInfo(view(), row));
-  });
+  binding.snapshot = std::make_shared<const Snapshot>(cluster_.snapshot());
+  binding.row = row;
+  const Cycle cycle{*binding.snapshot, *pod, *binding.state};
+  const NodeInfo node(*binding.snapshot, row);
+  Status status = Guard([&] { return framework.RunReservePlugins(cycle, *binding.state, node); });
   std::vector<PermitWait> waits;
   if (status.ok()) {
-    status = Guard([&] {
-      const Cycle cycle{view(), *pod, *binding.state};
-      return framework.RunPermitPlugins(cycle, *binding.state, NodeInfo(view(), row), waits);
-    });
+    status = Guard([&] { return framework.RunPermitPlugins(cycle, *binding.state, node, waits); });
   }
   if (status.code() == Code::kWait) {
     constexpr nanoseconds kMost = std::chrono::minutes(15);
@@ -644,34 +684,92 @@ bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left,
   return true;
 }
 
-bool SchedulingLoop::FinishPermit(Binding binding, std::vector<QueuedPod>* left) {
-  const PodPtr pod = binding.assumed;
-  Framework& framework = *FrameworkOf(*pod);
-  queue_.Done(pod->Key());
-  const Row row = *view().Find(binding.node);
-  const Status status = Guard([&] {
-    const Cycle cycle{view(), *pod, *binding.state};
-    const NodeInfo node(view(), row);
+Status SchedulingLoop::RunBinding(Framework& framework, const Binding& binding) {
+  return Guard([&] {
+    const Cycle cycle{*binding.snapshot, *binding.assumed, *binding.state};
+    const NodeInfo node(*binding.snapshot, binding.row);
     if (Status s = framework.RunPreBindPlugins(cycle, *binding.state, node); !s.ok()) return s;
     return framework.RunBindPlugins(cycle, *binding.state, node);
   });
-  if (!status.ok()) {
+}
+
+// Nothing holds the pod back any more: it is bound, here or by the binder.
+bool SchedulingLoop::FinishPermit(Binding binding, std::vector<QueuedPod>* left) {
+  queue_.Done(binding.assumed->Key());
+  if (options_.binder != nullptr) {
+    Submit(std::move(binding));
+    return true;
+  }
+  const Status status = RunBinding(*FrameworkOf(*binding.assumed), binding);
+  return Finish(std::move(binding), status, left);
+}
+
+void SchedulingLoop::Submit(Binding binding) {
+  Framework* framework = FrameworkOf(*binding.assumed);
+  const std::uint64_t id = ++last_job_;
+  auto kept = std::make_unique<Binding>(std::move(binding));
+  const Binding* job = kept.get();
+  const auto submitted = options_.binder->SubmitBindingJob(
+      {id, job->assumed, job->node, [framework, job] { return RunBinding(*framework, *job); }});
+  switch (submitted) {
+    case ExecutorAdapter::Submit::kAccepted:
+      binding_.emplace(id, std::move(kept));
+      break;
+    case ExecutorAdapter::Submit::kFull:
+      unsubmitted_.push_back(std::move(*kept));
+      break;
+    case ExecutorAdapter::Submit::kClosed:
+      Finish(std::move(*kept), Status::Error("the binder is closed"), nullptr);
+      break;
+  }
+}
+
+// Takes the results of the binder, and gives it what it had no room for.
+void SchedulingLoop::PollBinder() {
+  if (options_.binder == nullptr) return;
+  for (BindingResult& result : options_.binder->Poll()) {
+    const auto found = binding_.find(result.id);
+    Binding binding = std::move(*found->second);
+    binding_.erase(found);
+    Finish(std::move(binding), result.status, nullptr);
+  }
+  std::vector<Binding> again = std::move(unsubmitted_);
+  unsubmitted_.clear();
+  for (Binding& binding : again) Submit(std::move(binding));
+}
+
+bool SchedulingLoop::Finish(Binding binding, const Status& status, std::vector<QueuedPod>* left) {
+  const PodPtr pod = binding.assumed;
+  const std::uint64_t key = pod->Key();
+  Framework& framework = *FrameworkOf(*pod);
+  const auto now = view().FindPod(key);
+  const bool gone = !now || view().IsPending(key);  // deleted, or another one of that name
+  if (!status.ok() || gone) {
+    if (!status.ok()) bus_.Publish(BindFailed{pod, binding.node, status});
     TakeBack(binding);
-    const PodPtr back = view().FindPod(pod->Key());
-    const QueueEvent gone = PodEvent(EventResource::kAssignedPod, kDelete, back, nullptr);
+    if (gone) return false;
+    const PodPtr back = view().FindPod(key);
+    const QueueEvent free = PodEvent(EventResource::kAssignedPod, kDelete, back, nullptr);
     // It failed by an error, whoever gave it: its rejection is nothing that an event could change.
-    if (!status.IsRejected()) queue_.MoveAll(gone);
+    if (!status.IsRejected()) queue_.MoveAll(free);
     Fail(std::move(binding.pod), std::move(binding.entity), status, {}, "", left);
-    if (status.IsRejected()) queue_.MoveAll(gone, {.max_priority = {}, .except = pod->Key()});
+    if (status.IsRejected()) {
+      queue_.MoveAll(free, {.max_priority = {}, .except = key});
+    }
     return false;
   }
   (void)cluster_.FinishBinding(*pod);
   (void)Guard([&] {
-    const Cycle cycle{view(), *pod, *binding.state};
-    framework.RunPostBindPlugins(cycle, *binding.state, NodeInfo(view(), row));
+    const Cycle cycle{*binding.snapshot, *pod, *binding.state};
+    framework.RunPostBindPlugins(cycle, *binding.state, NodeInfo(*binding.snapshot, binding.row));
     return Status();
   });
-  Bound(pod);
+  if (view().Find(binding.node)) {
+    Bound(pod, binding.node);
+  } else {  // its node is gone meanwhile
+    Changed();
+  }
+  if (binding.evicted) EvictPod(pod, nullptr, binding.node);
   return true;
 }
 
@@ -679,14 +777,15 @@ bool SchedulingLoop::FinishPermit(Binding binding, std::vector<QueuedPod>* left)
 void SchedulingLoop::TakeBack(Binding& binding) {
   const PodInfo& pod = *binding.assumed;
   Framework& framework = *FrameworkOf(pod);
-  const Row row = *view().Find(binding.node);
   {
-    const Cycle cycle{view(), pod, *binding.state};
-    framework.RunUnreservePlugins(cycle, *binding.state, NodeInfo(view(), row));
+    const Cycle cycle{*binding.snapshot, pod, *binding.state};
+    framework.RunUnreservePlugins(cycle, *binding.state, NodeInfo(*binding.snapshot, binding.row));
   }
   binding.state.reset();
-  (void)cluster_.ForgetPod(pod);
-  CountGroup(pod, 0, -1);
+  binding.snapshot.reset();
+  const bool on_node = view().Find(binding.node).has_value();
+  if (!cluster_.ForgetPod(pod)) return;  // it was deleted meanwhile
+  CountGroup(pod, on_node ? 0 : 1, on_node ? -1 : 0);
 }
 
 // Ends the waiting at Permit of a pod that may not be bound.

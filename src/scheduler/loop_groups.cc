@@ -397,7 +397,7 @@ std::optional<std::vector<std::optional<std::string>>> SchedulingLoop::PreemptFo
   }
   for (const VictimUnit* unit : victims) {
     for (const auto& [pod, row] : unit->pods) {
-      if (!pod->terminating()) EvictPod(pod);  // else it goes anyway
+      if (!pod->terminating()) EvictPod(pod, nullptr, view().name(row));  // else it goes anyway
     }
   }
   message += " pod group preemption: found a placement for podgroup, preempting " +

@@ -573,5 +573,88 @@ TEST(Normalize, TwiceIsOnce) {
   EXPECT_GT(pods, 1000u);
 }
 
+ObjectList Groups(const std::string& spec) {
+  const std::string text = R"(
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}
+- {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: usual}, value: 3, globalDefault: true}
+- {apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: )" +
+                           spec + "}\n";
+  auto objects = ParseObjects(text);
+  EXPECT_TRUE(objects.ok()) << objects.error().message();
+  return objects.ok() ? *std::move(objects) : ObjectList();
+}
+
+TEST(Normalize, PodGroupsGetTheirNamespaceAndPriority) {
+  const auto priority = [](const std::string& more) {
+    ObjectList objects = Groups("{schedulingPolicy: {basic: {}}" + more + "}");
+    EXPECT_TRUE(Normalize(objects).ok());
+    EXPECT_EQ(objects.pod_groups.at(0).metadata.ns, "default");
+    return objects.pod_groups.at(0).priority;
+  };
+  EXPECT_EQ(priority(""), 3) << "the class that is the default of all";
+  EXPECT_EQ(priority(", priorityClassName: high"), 7);
+  EXPECT_EQ(priority(", priority: 5"), 5);
+  EXPECT_EQ(priority(", priorityClassName: system-node-critical"), 2000001000);
+}
+
+TEST(Normalize, RefusesPodGroups) {
+  const auto refused = [](const std::string& spec) {
+    ObjectList objects = Groups(spec);
+    const auto done = Normalize(objects);
+    return done.ok() ? std::string("accepted") : done.error().message();
+  };
+  const std::string at = "PodGroup default/g: spec.";
+  EXPECT_EQ(refused("{schedulingPolicy: {gang: {minCount: 2}}}"), "accepted");
+  EXPECT_EQ(refused("{}"), at + "schedulingPolicy: exactly one of basic and gang must be set");
+  EXPECT_EQ(refused("{schedulingPolicy: {basic: {}, gang: {minCount: 2}}}"),
+            at + "schedulingPolicy: exactly one of basic and gang must be set");
+  EXPECT_EQ(refused("{schedulingPolicy: {gang: {minCount: 0}}}"),
+            at + "schedulingPolicy.gang.minCount: 0 is not allowed (allowed: 1 or more)");
+  EXPECT_EQ(refused("{schedulingPolicy: {gang: {}}}"),
+            at + "schedulingPolicy.gang.minCount: 0 is not allowed (allowed: 1 or more)");
+  EXPECT_EQ(
+      refused("{schedulingPolicy: {basic: {}}, schedulingConstraints: {topology: [{key: a}, "
+              "{key: b}]}}"),
+      at + "schedulingConstraints.topology: 2 constraints are not allowed (allowed: at most 1)");
+  EXPECT_EQ(
+      refused("{schedulingPolicy: {basic: {}}, schedulingConstraints: {topology: [{key: ''}]}}"),
+      at + "schedulingConstraints.topology[0].key: can not be empty");
+  EXPECT_EQ(refused("{schedulingPolicy: {basic: {}}, disruptionMode: {single: {}, all: {}}}"),
+            at + "disruptionMode: only one of single and all may be set");
+  EXPECT_EQ(refused("{schedulingPolicy: {basic: {}}, priority: 1000000001}"),
+            at + "priority: 1000000001 is more than 1000000000");
+  EXPECT_EQ(refused("{schedulingPolicy: {basic: {}}, priorityClassName: low}"),
+            at + "priorityClassName: no PriorityClass \"low\" (there are: high, usual, "
+                 "system-cluster-critical, system-node-critical)");
+}
+
+TEST(Normalize, NamespacedObjectsAreInTheDefaultNamespace) {
+  auto objects = ParseObjects(R"(
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Service, metadata: {name: a}}
+- {apiVersion: v1, kind: ReplicationController, metadata: {name: a}}
+- {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a}}
+- {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}}
+- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: a}}
+- {apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: a}, spec: {minMember: 2}}
+)");
+  ASSERT_TRUE(objects.ok()) << objects.error().message();
+  ASSERT_TRUE(Normalize(*objects).ok());
+  EXPECT_EQ(objects->services.at(0).metadata.ns, "default");
+  EXPECT_EQ(objects->replication_controllers.at(0).metadata.ns, "default");
+  EXPECT_EQ(objects->replica_sets.at(0).metadata.ns, "default");
+  EXPECT_EQ(objects->stateful_sets.at(0).metadata.ns, "default");
+  EXPECT_EQ(objects->pod_disruption_budgets.at(0).metadata.ns, "default");
+  EXPECT_EQ(objects->coscheduling_pod_groups.at(0).metadata.ns, "default");
+  objects->coscheduling_pod_groups[0].min_member = 0;
+  EXPECT_EQ(Normalize(*objects).error().message(),
+            "PodGroup default/a: spec.minMember: 0 is not allowed (allowed: 1 or more)");
+}
+
 }  // namespace
 }  // namespace schedfw::api

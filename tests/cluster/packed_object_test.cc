@@ -29,7 +29,8 @@ api::Pod Pattern() {
   return out;
 }
 
-void ExpectPacksTo(const api::Pod& pod, const api::Pod& pattern) {
+void ExpectPacksTo(api::Pod pod, const api::Pod& pattern) {
+  pod.metadata.ns = pattern.metadata.ns;  // it is part of the plan
   PodObject packed;
   packed.Pack(pod, pattern);
   const PodObject copy(packed);

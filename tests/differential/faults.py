@@ -492,7 +492,7 @@ FAULTS = [
     Fault(
         "PodTopologySpread: defaults of another pod",
         SPREAD,
-        "if (⟦known.plan != pod.plan⟧ ||",
+        "if (⟦known.plan != cycle.pod.plan⟧ ||",
         "known.plan == nullptr",
     ),
     Fault(
@@ -522,7 +522,7 @@ FAULTS = [
     Fault(
         "PrioritySort: by arrival only",
         PLUGINS + "priority_sort.h",
-        "if (⟦a.priority != b.priority⟧)",
+        "if (⟦a.pod->priority() != b.pod->priority()⟧)",
         "false",
     ),
     Fault(
@@ -949,7 +949,7 @@ FAULTS = [
         "DefaultPreemption: victims of the same priority",
         PREEMPT,
         "finder.UnitsOn(row, ⟦cycle.pod.priority()⟧);",
-        "cycle.pod.priority() + 1",
+        "std::int64_t{cycle.pod.priority()} + 1",
     ),
     Fault(
         "DefaultPreemption: preemptionPolicy",
@@ -1027,6 +1027,7 @@ FAULTS = [
     Fault(
         "DefaultPreemption: the least important is spared first",
         PREEMPT,
+        "virtual void SortUnits(const Cycle&, std::vector<VictimUnit>& units) const {\n    "
         "⟦std::sort(units.begin(), units.end(), MoreImportant);⟧",
         "std::sort(units.begin(), units.end(), [](const VictimUnit& a, const VictimUnit& b) { "
         "return MoreImportant(b, a); });",
@@ -1034,8 +1035,8 @@ FAULTS = [
     Fault(
         "DefaultPreemption: budgets are spared last",
         PREEMPT,
-        "if ((harms[i].violations > 0) != ⟦violating⟧) continue;",
-        "!violating",
+        "if ((⟦harms[i].violations > 0⟧) != violating) continue;",
+        "harms[i].violations == 0",
     ),
     Fault(
         "DefaultPreemption: the most important victim comes first",
@@ -1064,13 +1065,13 @@ FAULTS = [
     Fault(
         "DefaultPreemption: budgets of pods without labels",
         PREEMPT,
-        "if (⟦labels.empty()⟧ || !budget.",
+        "if (⟦labels.empty()⟧ || !budget",
         "false",
     ),
     Fault(
         "DefaultPreemption: budgets select",
         PREEMPT,
-        "|| ⟦!budget.selector.Matches(labels, dictionary_)⟧) return false;",
+        "|| ⟦!budget.selector.Matches(labels, dictionary_)⟧) return",
         "false",
     ),
     Fault(
@@ -1088,31 +1089,31 @@ FAULTS = [
     Fault(
         "DefaultPreemption: picks by broken budgets",
         PREEMPT,
-        "return {⟦trial.violations⟧, -NodeScore",
+        "return {⟦trial.violations⟧,",
         "std::int64_t{0}",
     ),
     Fault(
         "DefaultPreemption: picks by the highest priority",
         PREEMPT,
-        "trial.victims), ⟦top⟧, sum,",
-        "std::int64_t{0}",
+        "-score, ⟦top⟧, sum",
+        "0",
     ),
     Fault(
         "DefaultPreemption: picks by the sum of priorities",
         PREEMPT,
-        "top, ⟦sum⟧, trial.victims.size(),",
-        "Wide{0}",
+        "top, ⟦sum⟧,",
+        "0",
     ),
     Fault(
         "DefaultPreemption: picks by the number of victims",
         PREEMPT,
-        "sum, ⟦trial.victims.size()⟧,",
+        "⟦trial.victims.size()⟧, -earliest",
         "std::size_t{0}",
     ),
     Fault(
         "DefaultPreemption: picks by the latest start",
         PREEMPT,
-        "⟦-earliest⟧};",
+        "trial.victims.size(), ⟦-earliest⟧}",
         "std::int64_t{0}",
     ),
     Fault(
@@ -1124,8 +1125,8 @@ FAULTS = [
     Fault(
         "DefaultPreemption: start of the most important victims",
         PREEMPT,
-        "if (⟦cost > highest || (cost == highest && start < earliest)⟧) earliest = start;",
-        "highest == std::numeric_limits<std::int64_t>::min() || start < earliest",
+        "if (cost > highest || (⟦cost == highest⟧ && start",
+        "true",
     ),
     Fault(
         "nominated pods: of the same priority",
@@ -1532,7 +1533,7 @@ FAULTS = [
     Fault(
         "sampling: the nominated node first",
         SCHEDULER,
-        "? ⟦snapshot.Find(nomination)⟧",
+        "nominated = ⟦snapshot.Find(pod.pod->status.nominated_node_name)⟧)",
         'snapshot.Find("")',
     ),
     Fault(

@@ -751,7 +751,7 @@ TEST(Loop, AGangWaitsForItsObjectItsPodsAndItsGates) {
   EXPECT_EQ(report.pending.at(0).second, "waiting for pod group \"g\", which isn't there");
   auto objects = api::ParseObjects(Gang(3));
   ASSERT_TRUE(objects.ok());
-  run.loop->Upsert(objects->pod_groups.at(0));
+  ASSERT_TRUE(run.loop->Upsert(objects->pod_groups.at(0)).ok());
   EXPECT_EQ(run.Quiet().attempts, 0);
   ASSERT_TRUE(run.loop->AddPod(OnePod(Member("c"))).ok());
   EXPECT_EQ(run.Quiet().attempts, 0);
@@ -766,7 +766,7 @@ TEST(Loop, ALowerMinimumIsNoticed) {
   EXPECT_EQ(run.Quiet().bound, Strings{});
   auto objects = api::ParseObjects(Gang(2));
   objects->pod_groups.at(0).metadata.ns = "";  // as good as default
-  run.loop->Upsert(objects->pod_groups.at(0));
+  ASSERT_TRUE(run.loop->Upsert(objects->pod_groups.at(0)).ok());
   EXPECT_EQ(Short(run.Quiet().bound), (Strings{"a", "b"}));
 }
 

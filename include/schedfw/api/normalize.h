@@ -191,10 +191,61 @@ inline void SetDefaults(Namespace& ns) {
   ns.metadata.labels["kubernetes.io/metadata.name"] = ns.metadata.name;
 }
 
+namespace internal {
+
+// Objects of files that don't say their namespace.
+inline void DefaultNamespace(ObjectMeta& meta) {
+  if (meta.ns.empty()) meta.ns = "default";
+}
+
+}  // namespace internal
+
+inline void SetDefaults(Service& o) { internal::DefaultNamespace(o.metadata); }
+inline void SetDefaults(ReplicaSet& o) { internal::DefaultNamespace(o.metadata); }
+inline void SetDefaults(PodDisruptionBudget& o) { internal::DefaultNamespace(o.metadata); }
+inline void SetDefaults(PodGroup& o) { internal::DefaultNamespace(o.metadata); }
+inline void SetDefaults(CoschedulingPodGroup& o) { internal::DefaultNamespace(o.metadata); }
+
 /// Gives a controller without a selector the labels of its template; idempotent.
 inline void SetDefaults(ReplicationController& controller) {
+  internal::DefaultNamespace(controller.metadata);
   if (controller.selector.empty()) controller.selector = controller.template_labels;
 }
+
+namespace internal {
+
+struct ClassPriority {
+  std::int32_t value = 0;
+  const PriorityClass* object = nullptr;  // null: a class of the system, or none
+};
+
+// The priority of an object with this priorityClassName. Error: there is no such class.
+inline Result<ClassPriority> PriorityOfClass(const std::string& name,
+                                             const std::vector<PriorityClass>& classes) {
+  ClassPriority out;
+  for (const PriorityClass& candidate : classes) {
+    if (name.empty()
+            ? candidate.global_default && (!out.object || candidate.value < out.object->value)
+            : candidate.metadata.name == name) {
+      out.object = &candidate;
+    }
+  }
+  if (out.object) {
+    out.value = out.object->value;
+  } else if (name == "system-cluster-critical") {
+    out.value = 2000000000;
+  } else if (name == "system-node-critical") {
+    out.value = 2000001000;
+  } else if (!name.empty()) {
+    std::string known;
+    for (const PriorityClass& c : classes) known += c.metadata.name + ", ";
+    return ParseError("spec.priorityClassName: no PriorityClass \"" + name +
+                      "\" (there are: " + known + "system-cluster-critical, system-node-critical)");
+  }
+  return out;
+}
+
+}  // namespace internal
 
 /// Sets priority and preemptionPolicy from the pod's PriorityClass, as the Priority admission
 /// plugin does (plugin/pkg/admission/priority/admission.go).
@@ -203,43 +254,87 @@ inline void SetDefaults(ReplicationController& controller) {
 /// that is set already is kept. Error: the class is unknown and no priority is set. O(classes).
 inline Result<void> SetPriority(Pod& pod, const std::vector<PriorityClass>& classes) {
   PodSpec& spec = pod.spec;
-  const std::string& name = spec.priority_class_name;
-  const PriorityClass* found = nullptr;
-  for (const PriorityClass& candidate : classes) {
-    if (name.empty() ? candidate.global_default && (!found || candidate.value < found->value)
-                     : candidate.metadata.name == name) {
-      found = &candidate;
-    }
+  auto found = internal::PriorityOfClass(spec.priority_class_name, classes);
+  if (!found) {
+    if (spec.priority) return {};
+    return found.error().In("Pod " + pod.FullName());
   }
-  std::int32_t value = 0;
-  if (found) {
-    value = found->value;
-  } else if (name == "system-cluster-critical") {
-    value = 2000000000;
-  } else if (name == "system-node-critical") {
-    value = 2000001000;
-  } else if (!name.empty() && !spec.priority) {
-    std::string known;
-    for (const PriorityClass& c : classes) known += c.metadata.name + ", ";
-    return ParseError("Pod " + pod.FullName() + ": spec.priorityClassName: no PriorityClass \"" +
-                      name + "\" (there are: " + known +
-                      "system-cluster-critical, system-node-critical)");
+  if (!spec.priority) spec.priority = found->value;
+  if (!spec.preemption_policy && found->object) {
+    spec.preemption_policy = found->object->preemption_policy;
   }
-  if (!spec.priority) spec.priority = value;
-  if (!spec.preemption_policy && found) spec.preemption_policy = found->preemption_policy;
   return {};
+}
+
+/// Checks a group as the API server does (pkg/apis/scheduling/validation), and sets its priority as
+/// that of a pod. Error: what is wrong, with the field.
+inline Result<void> Complete(PodGroup& group, const std::vector<PriorityClass>& classes) {
+  const auto refuse = [&](const std::string& what) {
+    return ParseError("PodGroup " + group.metadata.ns + "/" + group.metadata.name + ": spec." +
+                      what);
+  };
+  constexpr std::int32_t kHighest = 1000000000;
+  if (group.basic == group.gang) {
+    return refuse("schedulingPolicy: exactly one of basic and gang must be set");
+  }
+  if (group.gang && group.min_count < 1) {
+    return refuse("schedulingPolicy.gang.minCount: " + std::to_string(group.min_count) +
+                  " is not allowed (allowed: 1 or more)");
+  }
+  if (group.topology.size() > 1) {
+    return refuse("schedulingConstraints.topology: " + std::to_string(group.topology.size()) +
+                  " constraints are not allowed (allowed: at most 1)");
+  }
+  if (!group.topology.empty() && group.topology.front().key.empty()) {
+    return refuse("schedulingConstraints.topology[0].key: can not be empty");
+  }
+  if (group.disruption_single && group.disruption_all) {
+    return refuse("disruptionMode: only one of single and all may be set");
+  }
+  if (group.priority && *group.priority > kHighest) {
+    return refuse("priority: " + std::to_string(*group.priority) + " is more than " +
+                  std::to_string(kHighest));
+  }
+  if (group.priority) return {};
+  auto found = internal::PriorityOfClass(group.priority_class_name, classes);
+  if (!found) {
+    return found.error().In("PodGroup " + group.metadata.ns + "/" + group.metadata.name);
+  }
+  group.priority = found->value;
+  return {};
+}
+/// The same for a group of Coscheduling.
+inline Result<void> Complete(const CoschedulingPodGroup& group) {
+  if (group.min_member >= 1) return {};
+  return ParseError("PodGroup " + group.metadata.ns + "/" + group.metadata.name +
+                    ": spec.minMember: " + std::to_string(group.min_member) +
+                    " is not allowed (allowed: 1 or more)");
 }
 
 /// Turns objects as files hold them into objects as the API server stores them.
 ///
 /// Removes pods that have finished (Succeeded, Failed), applies the defaults above, and gives pods
-/// their priorities. Error: a pod names an unknown PriorityClass. Idempotent.
+/// their priorities. Errors: a pod or a group names an unknown PriorityClass; see also Complete.
+/// Idempotent.
 inline Result<void> Normalize(ObjectList& objects) {
   std::erase_if(objects.pods, [](const Pod& pod) { return pod.IsTerminal(); });
   for (Node& node : objects.nodes) SetDefaults(node);
   for (Namespace& ns : objects.namespaces) SetDefaults(ns);
-  for (ReplicationController& controller : objects.replication_controllers) {
-    SetDefaults(controller);
+  const auto set_defaults = [](auto& list) {
+    for (auto& o : list) SetDefaults(o);
+  };
+  set_defaults(objects.services);
+  set_defaults(objects.replication_controllers);
+  set_defaults(objects.replica_sets);
+  set_defaults(objects.stateful_sets);
+  set_defaults(objects.pod_disruption_budgets);
+  set_defaults(objects.pod_groups);
+  set_defaults(objects.coscheduling_pod_groups);
+  for (PodGroup& group : objects.pod_groups) {
+    if (auto done = Complete(group, objects.priority_classes); !done) return done.error();
+  }
+  for (const CoschedulingPodGroup& group : objects.coscheduling_pod_groups) {
+    if (auto done = Complete(group); !done) return done.error();
   }
   for (Pod& pod : objects.pods) {
     SetDefaults(pod);

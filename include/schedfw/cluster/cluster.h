@@ -221,8 +221,12 @@ class Cluster {
     for (const auto& o : objects.stateful_sets) next.UpsertStatefulSet(o);
     for (const auto& o : objects.pod_disruption_budgets) next.Upsert(o);
     for (const auto& o : objects.priority_classes) next.Upsert(o);
-    for (const auto& o : objects.pod_groups) next.Upsert(o);
-    for (const auto& o : objects.coscheduling_pod_groups) next.Upsert(o);
+    for (const auto& o : objects.pod_groups) {
+      if (auto done = next.Upsert(o); !done) return done;
+    }
+    for (const auto& o : objects.coscheduling_pod_groups) {
+      if (auto done = next.Upsert(o); !done) return done;
+    }
     for (const api::Node& node : objects.nodes) {
       auto done = next.state_.Find(node.metadata.name) ? next.UpdateNode(node) : next.AddNode(node);
       if (!done) return done;
@@ -242,28 +246,42 @@ class Cluster {
     api::SetDefaults(o);
     ObjectStore::Upsert(Store().namespaces, std::move(o));
   }
-  void Upsert(api::Service o) { ObjectStore::Upsert(Store().services, std::move(o)); }
+  void Upsert(api::Service o) {
+    api::SetDefaults(o);
+    ObjectStore::Upsert(Store().services, std::move(o));
+  }
   void Upsert(api::ReplicationController o) {
     api::SetDefaults(o);
     ObjectStore::Upsert(Store().replication_controllers, std::move(o));
   }
   void UpsertReplicaSet(api::ReplicaSet o) {
+    api::SetDefaults(o);
     ObjectStore::Upsert(Store().replica_sets, std::move(o));
   }
   void UpsertStatefulSet(api::StatefulSet o) {
+    api::SetDefaults(o);
     ObjectStore::Upsert(Store().stateful_sets, std::move(o));
   }
   void Upsert(api::PodDisruptionBudget o) {
+    api::SetDefaults(o);
     ObjectStore::Upsert(Store().pod_disruption_budgets, std::move(o));
   }
   void Upsert(api::PriorityClass o) { ObjectStore::Upsert(Store().priority_classes, std::move(o)); }
-  void Upsert(api::PodGroup o) {
+  /// Error: see api::Complete.
+  Result<void> Upsert(api::PodGroup o) {
+    api::SetDefaults(o);
+    auto done = api::Complete(o, state_.objects_->priority_classes);
+    if (!done) return done;
     Advance();  // no answer of a plugin depends on it: objects_id() stays
     ObjectStore::Upsert(state_.objects_.Mutable().pod_groups, std::move(o));
+    return {};
   }
-  void Upsert(api::CoschedulingPodGroup o) {
+  Result<void> Upsert(api::CoschedulingPodGroup o) {
+    api::SetDefaults(o);
+    if (auto done = api::Complete(o); !done) return done;
     Advance();
     ObjectStore::Upsert(state_.objects_.Mutable().coscheduling_pod_groups, std::move(o));
+    return {};
   }
 
  private:

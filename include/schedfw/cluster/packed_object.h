@@ -454,6 +454,27 @@ class PodObject {
     reader.Time(out);
     return out;
   }
+  /// One of metadata.annotations, without making the object.
+  std::optional<std::string> Annotation(const std::string& key) const {
+    const auto find = [&](const api::StringMap& map) -> std::optional<std::string> {
+      const auto it = map.find(key);
+      return it == map.end() ? std::nullopt : std::optional(it->second);
+    };
+    if (whole_) return find((*whole_)->metadata.annotations);
+    internal::PackReader reader(bytes_.view());
+    reader.Number(), reader.Text();  // the name
+    std::optional<std::int64_t> start;
+    std::string uid;
+    reader.Time(start), reader.Uid(uid);
+    bool same = false;
+    reader(same);
+    if (same) return find(pattern_->metadata.annotations);
+    for (std::size_t left = reader.Number(); left > 0; --left) {
+      const std::string_view name = reader.Text(), value = reader.Text();
+      if (name == key) return std::string(value);
+    }
+    return std::nullopt;
+  }
 
  private:
   using Whole = std::shared_ptr<const api::Pod>;

@@ -14,6 +14,7 @@
 #ifndef SCHEDFW_FRAMEWORK_ARGS_H_
 #define SCHEDFW_FRAMEWORK_ARGS_H_
 
+#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -91,6 +92,12 @@ inline std::string RangeText(const Arg& arg) {
   if (arg.max == kMax) return std::to_string(arg.min) + " or more";
   if (arg.min == kMin) return std::to_string(arg.max) + " or less";
   return std::to_string(arg.min) + " to " + std::to_string(arg.max);
+}
+
+// The shortest text that reads as this number.
+inline std::string NumberText(double number) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
 }
 
 // Decodes a Value into declared structs. Strict: a field that isn't declared is an error, a null
@@ -290,9 +297,10 @@ class ArgsDescriber {
       Push(name, "duration", "", RangeText(arg), arg);
     } else if constexpr (std::is_same_v<T, bool>) {
       Push(name, "boolean", field ? "true" : "false", RangeText(arg), arg);
-    } else if constexpr (std::is_arithmetic_v<T>) {
-      Push(name, std::is_integral_v<T> ? "integer" : "number", std::to_string(field),
-           RangeText(arg), arg);
+    } else if constexpr (std::is_integral_v<T>) {
+      Push(name, "integer", std::to_string(field), RangeText(arg), arg);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      Push(name, "number", NumberText(field), RangeText(arg), arg);
     } else if constexpr (IsEnum<T>) {
       std::string spelling;
       for (const auto& [text, constant] : api::EnumNames<T>::kNames) {

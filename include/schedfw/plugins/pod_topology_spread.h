@@ -601,12 +601,18 @@ class PodTopologySpread : public PreFilterPlugin,
   }
 
   const Defaults& FindDefaults(const PodInfo& pod, const Snapshot& snapshot) const {
-    const auto hash = reinterpret_cast<std::uintptr_t>(pod.plan.get()) / 64;
+    // They follow from the namespace, the labels and the owner: pods of many kinds share them.
+    const std::size_t hash = pod.label_set() * std::size_t{31} + pod.ns();
     Defaults& known = known_defaults_[hash % known_defaults_.size()];
-    if (known.plan != pod.plan || known.objects_id != snapshot.objects_id()) {
+    if (known.objects_id != snapshot.objects_id() || !known.plan ||
+        (known.plan != pod.plan && !HaveSameDefaults(*known.plan, *pod.plan))) {
       known = MakeDefaults(pod, snapshot);
     }
     return known;
+  }
+  static bool HaveSameDefaults(const PodPlan& a, const PodPlan& b) {
+    return a.ns == b.ns && a.label_set == b.label_set && a.dictionary == b.dictionary &&
+           a.pattern->metadata.owner_references == b.pattern->metadata.owner_references;
   }
 
   Defaults MakeDefaults(const PodInfo& pod, const Snapshot& snapshot) const {

@@ -137,7 +137,7 @@ class VictimFinder {
       const std::int32_t priority = group == nullptr ? pod->priority() : group->priority();
       if (priority >= below) continue;
       if (group == nullptr || !group->goes_as_one()) {
-        out.push_back(MakeUnit({{pod, row}}, priority));
+        out.push_back(MakeUnit(Alone(pod, row), priority));
       } else if (std::find(taken.begin(), taken.end(), group) == taken.end()) {
         taken.push_back(group);
         out.push_back(MakeUnit(group->members, priority));
@@ -154,7 +154,7 @@ class VictimFinder {
         const std::int32_t priority = group == nullptr ? pod->priority() : group->priority();
         if (priority >= below) continue;
         if (group == nullptr || !group->goes_as_one()) {
-          out.push_back(MakeUnit({{pod, row}}, priority));
+          out.push_back(MakeUnit(Alone(pod, row), priority));
         } else if (pod == group->members.front().first) {
           out.push_back(MakeUnit(group->members, priority));
         }
@@ -165,6 +165,11 @@ class VictimFinder {
   }
 
  private:
+  static std::vector<std::pair<PodPtr, Row>> Alone(const PodPtr& pod, Row row) {
+    std::vector<std::pair<PodPtr, Row>> out;
+    out.emplace_back(pod, row);
+    return out;
+  }
   VictimUnit MakeUnit(std::vector<std::pair<PodPtr, Row>> pods, std::int32_t priority) const {
     VictimUnit out;
     const PodInfo& first = *pods.front().first;
@@ -547,8 +552,8 @@ class PreemptionPlugin : public PostFilterPlugin {
       if (cost > highest || (cost == highest && start < earliest)) earliest = start;
       highest = std::max(highest, cost);
     }
-    return {trial.violations, -NodeScore(cycle, row, trial.victims), top, sum, trial.victims.size(),
-            -earliest};
+    const std::int64_t score = NodeScore(cycle, row, trial.victims);
+    return {trial.violations, -score, top, sum, trial.victims.size(), -earliest};
   }
 
   // The candidate where the harm is least; of equals the first by name.

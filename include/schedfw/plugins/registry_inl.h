@@ -13,6 +13,7 @@
 #include "schedfw/plugins/default_preemption.h"
 #include "schedfw/plugins/image_locality.h"
 #include "schedfw/plugins/inter_pod_affinity.h"
+#include "schedfw/plugins/latency_aware_preemption.h"
 #include "schedfw/plugins/node_affinity.h"
 #include "schedfw/plugins/node_name.h"
 #include "schedfw/plugins/node_ports.h"
@@ -91,6 +92,8 @@ SCHEDFW_INLINE Registry InTreeRegistry() {
   AddInTree<ImageLocality>(out, "Prefers nodes that have the pod's images");
   AddInTree<InterPodAffinity, InterPodAffinityArgs>(
       out, "Keeps pods near other pods, or away from them");
+  AddInTree<LatencyAwarePreemption, LatencyAwarePreemptionArgs>(
+      out, "Makes room by evicting pods, by latency and use of GPUs");
   AddInTree<NodeAffinity, NodeAffinityArgs>(out, "nodeSelector and node affinity");
   AddInTree<NodeName>(out, "A pod that names a node goes there or nowhere");
   AddInTree<NodePorts>(out, "Host ports can be used once a node");

@@ -18,6 +18,9 @@
 #include "schedfw/base/clock.h"
 #include "schedfw/base/result.h"
 #include "schedfw/cluster/cluster.h"
+#include "schedfw/scheduler/binding.h"
+#include "schedfw/scheduler/event_bus.h"
+#include "schedfw/scheduler/events.h"
 #include "schedfw/scheduler/queue.h"
 #include "schedfw/scheduler/scheduler.h"
 
@@ -38,6 +41,9 @@ struct LoopOptions {
   std::optional<QueueOptions> queue;
   /// The time to go by; null: a clock of its own that the loop moves on when it has nothing to do.
   const Clock* clock = nullptr;
+  /// Where PreBind and Bind run; must outlive the loop, which alone submits and polls. Their
+  /// plugins are called from its threads then. Null: within the step, each once.
+  ExecutorAdapter* binder = nullptr;
 };
 
 /// What a run has come to. Pods as "namespace/name", sorted.
@@ -70,6 +76,9 @@ class SchedulingLoop : private PodGroupLookup {
   const Cluster& cluster() const { return cluster_; }
   const SchedulingQueue& queue() const { return queue_; }
   const Clock& clock() const { return clock_; }
+  /// What happens, for handlers that come and go. They run within the loop's calls and may read
+  /// everything, but must not call the loop.
+  EventBus& bus() { return bus_; }
 
   /// Changes from outside. Errors: see the functions of Cluster; nothing has changed then.
   Result<void> AddPod(api::Pod pod);
@@ -79,10 +88,13 @@ class SchedulingLoop : private PodGroupLookup {
   Result<void> UpdateNode(api::Node node);
   Result<void> DeleteNode(std::string_view name);
   /// Adds or replaces a group.
-  void Upsert(api::PodGroup group);
+  Result<void> Upsert(api::PodGroup group);
 
-  /// One attempt: of a pod, or of a group. False: nothing can be tried now. O(cycle).
+  /// Takes what the binder has finished, then one attempt: of a pod, or of a group. False: nothing
+  /// can be tried now, though bindings may be on their way. O(cycle).
   bool Step();
+  /// How many pods are on their way to a node: at Permit, or with the binder.
+  std::size_t InFlight() const { return waiting_.size() + binding_.size() + unsubmitted_.size(); }
   /// Steps, and moves its own clock on, until nothing more can change: what is left was tried since
   /// the last change, or waits for an event. `progress`: (pods bound, pods known); false ends it.
   /// Error: the loop goes by a clock that isn't its own.
@@ -102,6 +114,9 @@ class SchedulingLoop : private PodGroupLookup {
     PodPtr assumed;
     std::string node;
     std::unique_ptr<CycleState> state;
+    std::shared_ptr<const Snapshot> snapshot;               // with the pod assumed
+    Row row = 0;                                            // in it
+    bool evicted = false;                                   // while it was with the binder
     std::map<std::string, std::chrono::nanoseconds> waits;  // at Permit: plugin → until when
   };
   struct MemberResult {
@@ -135,12 +150,17 @@ class SchedulingLoop : private PodGroupLookup {
   std::optional<std::string> PostFilter(const PodInfo& pod, const Diagnosis& diagnosis,
                                         CycleState& state, std::string& message);
   void Evict(const std::vector<Victim>& victims, const std::string& node, const PodInfo& preemptor);
-  void EvictPod(const PodPtr& victim);
+  void EvictPod(const PodPtr& victim, const PodPtr& preemptor, std::string_view node);
   // Takes a pod to a node: Assume to PostBind, or until it waits at Permit. False: it failed, and
   // is back in the queue or, from a group, in `left`.
   // A pod that may be bound now is put in `ready`, if that is given.
   bool Commit(Binding binding, std::vector<QueuedPod>* left, std::vector<Binding>* ready = nullptr);
   bool FinishPermit(Binding binding, std::vector<QueuedPod>* left);
+  static Status RunBinding(Framework& framework, const Binding& binding);
+  void Submit(Binding binding);
+  void PollBinder();
+  // How the binding has ended: the pod is bound, or back in the queue.
+  bool Finish(Binding binding, const Status& status, std::vector<QueuedPod>* left);
   void TakeBack(Binding& binding);
   // A pod has found no node: back to the queue. `nomination` as in PostFilter.
   void Fail(QueuedPod pod, QueuedEntityPtr entity, const Status& status,
@@ -164,7 +184,7 @@ class SchedulingLoop : private PodGroupLookup {
                                                                          std::string& message);
 
   void Nominate(const PodInfo& pod, const std::string& node);
-  void Bound(const PodPtr& pod);
+  void Bound(const PodPtr& pod, std::string_view node);
   void RejectWaiting(std::uint64_t key, const Status& status);
   void RunTimers();
   bool AdvanceClock();
@@ -180,8 +200,13 @@ class SchedulingLoop : private PodGroupLookup {
   CycleState state_;
   // What pods' status.nominatedNodeName is, where the queue doesn't know it yet.
   std::unordered_map<std::uint64_t, std::string> nominations_;  // look-ups only
-  std::map<std::uint64_t, Binding> waiting_;                    // at Permit, by pod
-  std::unordered_map<std::uint64_t, std::string> messages_;     // of last attempts; look-ups only
+  EventBus bus_;
+  std::map<std::uint64_t, Binding> waiting_;  // at Permit, by pod
+  // With the binder, by job. Jobs point to them.
+  std::map<std::uint64_t, std::unique_ptr<Binding>> binding_;
+  std::vector<Binding> unsubmitted_;  // the binder had no room
+  std::uint64_t last_job_ = 0;
+  std::unordered_map<std::uint64_t, std::string> messages_;  // of last attempts; look-ups only
   std::vector<std::string> deleted_;
   std::uint64_t version_ = 1;  // grows when a pod is bound or deleted, and by events
   std::unordered_map<std::uint64_t, std::uint64_t> tried_at_;  // entity → version; look-ups only

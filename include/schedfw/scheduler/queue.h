@@ -18,7 +18,7 @@
 
 #include "schedfw/api/pod_group.h"
 #include "schedfw/base/clock.h"
-#include "schedfw/cluster/pod_info.h"
+#include "schedfw/cluster/snapshot.h"
 #include "schedfw/framework/event.h"
 #include "schedfw/framework/plugin.h"
 
@@ -47,9 +47,16 @@ struct QueueEvent {
   std::shared_ptr<const api::PodGroup> old_group, new_group;
   std::uint64_t only_pod = 0;  ///< of a wildcard: the pod that it is for, by key; 0: all
 
-  ObjectChange change(const Snapshot* snapshot = nullptr) const {
-    return {old_node.get(),  new_node.get(),  old_pod.get(), new_pod.get(),
-            old_group.get(), new_group.get(), snapshot};
+  ObjectChange change(const Snapshot* snapshot) const {
+    ObjectChange out;
+    out.old_node = old_node.get();
+    out.new_node = new_node.get();
+    out.old_pod = old_pod.get();
+    out.new_pod = new_pod.get();
+    out.old_group = old_group.get();
+    out.new_group = new_group.get();
+    out.snapshot = snapshot;
+    return out;
   }
 };
 
@@ -139,7 +146,8 @@ class SchedulingQueue {
   SchedulingQueue(const SchedulingQueue&) = delete;
   SchedulingQueue& operator=(const SchedulingQueue&) = delete;
 
-  /// Hints may look at this snapshot, which must outlive the queue or the next call; null: at none.
+  /// The cluster that plugins may look at when they are asked about an event; must outlive the
+  /// queue. Without one, some say that any event may help.
   void SetSnapshot(const Snapshot* snapshot) { snapshot_ = snapshot; }
 
   /// Queues a pod that waits. One whose group has no object waits outside until it has. Pods of
