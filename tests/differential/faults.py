@@ -492,7 +492,7 @@ FAULTS = [
     Fault(
         "PodTopologySpread: defaults of another pod",
         SPREAD,
-        "if (⟦known.plan != cycle.pod.plan⟧ ||",
+        "if (⟦known.plan != pod.plan⟧ ||",
         "known.plan == nullptr",
     ),
     Fault(
@@ -522,7 +522,7 @@ FAULTS = [
     Fault(
         "PrioritySort: by arrival only",
         PLUGINS + "priority_sort.h",
-        "if (⟦a.pod->priority() != b.pod->priority()⟧)",
+        "if (⟦a.priority != b.priority⟧)",
         "false",
     ),
     Fault(
@@ -936,13 +936,13 @@ FAULTS = [
     Fault(
         "API server: the least of the default PriorityClasses",
         API,
-        "⟦candidate.value < found->value⟧)",
-        "candidate.value > found->value",
+        "⟦candidate.value < out.object->value⟧)",
+        "candidate.value > out.object->value",
     ),
     Fault(
         "API server: preemptionPolicy of the PriorityClass",
         API,
-        "if (⟦!spec.preemption_policy && found⟧)",
+        "if (⟦!spec.preemption_policy && found->object⟧)",
         "false",
     ),
     Fault(
@@ -1533,7 +1533,7 @@ FAULTS = [
     Fault(
         "sampling: the nominated node first",
         SCHEDULER,
-        "nominated = ⟦snapshot.Find(pod.pod->status.nominated_node_name)⟧)",
+        "? ⟦snapshot.Find(nomination)⟧",
         'snapshot.Find("")',
     ),
     Fault(
