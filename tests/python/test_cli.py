@@ -19,6 +19,7 @@ COMMANDS = {
     "explain": ["--config", "--pod", "--top", "--preempt", "--output"],
     "cycle": ["--config", "--output"],
     "place": ["--config", "--threads", "--output"],
+    "run": ["--config", "--threads", "--status-updates", "--output"],
     "config": ["--output"],
     "fit": ["--config", "--limit", "--output"],
     "plugins": ["--output"],
@@ -163,6 +164,54 @@ def test_place_matches_the_recorded_answers():
     assert json.loads(good(*args)) == json.loads((folder / "expected.json").read_text())
 
 
+def test_run(files):
+    out = good("run", files / "cluster.json", notes=NOTES)
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[0] == ["POD", "STATE", "NODE", "WHY"]
+    assert ["ml/there", "bound", "full"] in lines
+    assert ["ml/new", "bound", "big"] in lines
+    (huge,) = [line for line in lines if line[:1] == ["ml/huge"]]
+    assert huge[1:7] == ["pending", "-", "0/3", "nodes", "are", "available:"]
+    assert " ".join(lines[-1]) == (
+        "bound 2, evicted 0, pending 3 pods after 2 attempts in 0 s of virtual time"
+    )
+    tree = json.loads(good("run", files / "cluster.json", "-o", "json"))
+    assert tree["bound"] == ["ml/new", "ml/there"]
+    assert tree["deleted"] == []
+    assert tree["pending"] == ["ml/gated", "ml/going", "ml/huge"]
+    assert list(tree["reasons"]) == tree["pending"]
+    assert tree["reasons"]["ml/gated"] == "waiting for scheduling gates: [wait]"
+
+
+def test_run_evicts(tmp_path):
+    objects = [
+        node("n", cpu=2),
+        pod("old", on="n", cpu=2),
+        pod("new", cpu=1, spec={"priority": 5}),
+    ]
+    write(tmp_path / "cluster.json", objects)
+    lines = [line.split() for line in good("run", tmp_path / "cluster.json").splitlines()]
+    assert lines[1:3] == [["ml/new", "bound", "n"], ["ml/old", "evicted", "-"]]
+    write(tmp_path / "nodes.json", [node("n")])
+    assert good("run", tmp_path / "nodes.json") == (
+        "bound 0, evicted 0, pending 0 pods after 0 attempts in 0 s of virtual time\n"
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_run_matches_the_recorded_answers(threads):
+    for name in ("loop-preempt-012", "loop-gangpreempt-000"):
+        folder = VECTORS / name
+        want = json.loads((folder / "expected.json").read_text())
+        args = ("run", folder / "cluster.json", "--threads", threads, "-o", "json")
+        tree = json.loads(good(*args))
+        for key in ("bound", "deleted", "pending"):
+            assert tree[key] == sorted(want[key])
+    args = ("run", VECTORS / "loop-preempt-012/cluster.json", "-o", "json")
+    tree = json.loads(good(*args, "--status-updates", "at-once"))
+    assert tree["pending"] == ["ml/solo2"]
+
+
 def test_config(files):
     out = good("config", files / "config.json")
     lines = out.splitlines()
@@ -273,6 +322,9 @@ def bad(*args, text=None):
             "argument --limit: '1.5' is not allowed (allowed: 0 or more) (see schedfw fit --help)",
         ),
         (["explain", "none.json"], "none.json: No such file or directory"),
+        (["run"], "the following arguments are required: CLUSTER (see schedfw run --help)"),
+        (["run", "empty"], "empty: the file is empty"),
+        (["run", "cluster.json", "--config", "none"], "none: No such file or directory"),
         (["place", "."], ".: is a directory, not a file"),
         (["place", "empty"], "empty: the file is empty"),
         (["place", "cluster.json", "none.json"], "none.json: No such file or directory"),
@@ -317,6 +369,9 @@ def test_errors(files, monkeypatch, args, message):
         ["explain", "cluster.json", "-o", "xml"],
         ["explain", "broken.json"],
         ["explain", "binary"],
+        ["run", "broken.json"],
+        ["run", "binary"],
+        ["run", "cluster.json", "--status-updates", "later"],
         ["explain", "latin.yaml"],
         ["fit", "cluster.json", "binary"],
         ["fit", "cluster.json", "latin.yaml"],

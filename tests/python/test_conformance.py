@@ -85,6 +85,20 @@ def test_place(folder):
         assert [[p.pod, p.node or ""] for p in scheduler.place(cluster)] == want
 
 
+@pytest.mark.parametrize("folder", vectors("loop"), ids=lambda folder: folder.name)
+def test_loop(folder):
+    want = json.loads((folder / "expected.json").read_text())
+    runs = []
+    for threads in THREADS:
+        cluster = Cluster.load(folder / "cluster.json")
+        scheduler = Scheduler(config_of(folder), threads=threads, grain_rows=1, pod_groups=True)
+        runs.append(scheduler.run(cluster))
+    assert runs[0].bound == sorted(want["bound"])
+    assert runs[0].deleted == sorted(want["deleted"])
+    assert list(runs[0].pending) == sorted(want["pending"])
+    assert runs[1:] == runs[:1] * 2
+
+
 def configs(refused):
     return [
         folder
