@@ -467,7 +467,10 @@ ScheduleResult SchedulingLoop::Schedule(const Snapshot& snapshot, const PodInfo&
 void SchedulingLoop::PodCycle(QueuedEntityPtr entity) {
   const std::uint64_t key = entity->key;
   const PodPtr pod = view().FindPod(key);
-  if (!pod || pod->terminating() || !view().IsPending(key)) return queue_.Done(key);
+  if (!pod || pod->terminating() || !view().IsPending(key)) {
+    --attempts_;  // it wasn't one
+    return queue_.Done(key);
+  }
   bus_.Publish(CycleStarted{pod});
   ScheduleResult result = Schedule(view(), *entity->one.pod, state_);
   bus_.Publish(CycleFinished{pod, result.status, result.node});

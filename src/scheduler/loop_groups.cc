@@ -231,6 +231,7 @@ void SchedulingLoop::GroupCycle(QueuedEntityPtr entity) {
   }
   std::vector<QueuedPod> left;
   if (entity->members.empty()) {
+    --attempts_;  // it wasn't one
     queue_.AddAttemptedGroup(std::move(entity), std::move(left), GroupOutcome::kSuccess);
     return;
   }

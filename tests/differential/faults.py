@@ -492,8 +492,8 @@ FAULTS = [
     Fault(
         "PodTopologySpread: defaults of another pod",
         SPREAD,
-        "if (⟦known.plan != pod.plan⟧ ||",
-        "known.plan == nullptr",
+        "(⟦known.plan != pod.plan && !HaveSameDefaults(*known.plan, *pod.plan)⟧)) {",
+        "false",
     ),
     Fault(
         "PodTopologySpread: one domain for all values",

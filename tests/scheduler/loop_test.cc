@@ -437,6 +437,7 @@ TEST(Loop, UnknownProfilesAndPodsThatGoAreNotTried) {
   const RunReport report = run.Quiet();
   EXPECT_EQ(report.bound, Strings{});
   EXPECT_EQ(Pending(report), (Strings{"foreign", "going"}));
+  EXPECT_EQ(report.attempts, 0);
   EXPECT_NE(report.pending[0].second.find("another"), std::string::npos);
   EXPECT_EQ(run.loop->queue().in_flight(), 0u);
 }
