@@ -386,9 +386,10 @@ Result<RunReport> SchedulingLoop::RunUntilQuiet(const Progress& progress) {
   if (&clock_ != &own_clock_) {
     return ArgumentError("RunUntilQuiet needs the loop's own clock; with another one call Step");
   }
-  const std::size_t total = view().PodTotal();
   for (;;) {
-    if (progress && !progress(total - view().Pending().size(), total)) break;
+    const std::size_t waiting =
+        queue_.active() + queue_.backing_off() + queue_.unschedulable() + InFlight();
+    if (progress && !progress(bound_, bound_ + waiting)) break;
     if (GoesInCircles()) break;
     if (Step()) continue;
     if (!binding_.empty() || !unsubmitted_.empty()) {
@@ -626,6 +627,7 @@ void SchedulingLoop::Bound(const PodPtr& pod, std::string_view node) {
   nominations_.erase(key);
   messages_.erase(key);
   tried_at_.erase(key);
+  ++bound_;
   bus_.Publish(PodBound{pod, node});
   queue_.Done(key);
   Changed();

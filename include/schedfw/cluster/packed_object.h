@@ -41,10 +41,11 @@ struct Uuid {
         if (text[i] != '-') return std::nullopt;
         continue;
       }
-      const std::size_t digit = kDigits.find(text[i]);
-      if (digit == std::string_view::npos) return std::nullopt;
+      const char c = text[i];
+      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+      if (digit < 0) return std::nullopt;
       char& byte = out.bytes[digits++ / 2];
-      byte = static_cast<char>(static_cast<std::uint8_t>(byte) << 4 | digit);
+      byte = static_cast<char>(static_cast<std::uint8_t>(byte) << 4 | static_cast<unsigned>(digit));
     }
     return out;
   }
@@ -138,7 +139,8 @@ class PackWriter {
         std::mismatch(text.begin(), text.end(), pattern.begin(), pattern.end()).first -
         text.begin());
     (*this)(std::uint64_t{same});
-    (*this)(text.substr(same));
+    (*this)(std::uint64_t{text.size() - same});
+    out_.append(text, same);
   }
   void OrPattern(const api::Volume& volume, const api::Volume& pattern) {
     OrPattern(volume.name, pattern.name);

@@ -96,7 +96,8 @@ class SchedulingLoop : private PodGroupLookup {
   /// How many pods are on their way to a node: at Permit, or with the binder.
   std::size_t InFlight() const { return waiting_.size() + binding_.size() + unsubmitted_.size(); }
   /// Steps, and moves its own clock on, until nothing more can change: what is left was tried since
-  /// the last change, or waits for an event. `progress`: (pods bound, pods known); false ends it.
+  /// the last change, or waits for an event. `progress`: (pods bound so far, these and what waits);
+  /// false ends it.
   /// Error: the loop goes by a clock that isn't its own.
   Result<RunReport> RunUntilQuiet(const Progress& progress = {});
   /// What the loop has come to.
@@ -210,6 +211,7 @@ class SchedulingLoop : private PodGroupLookup {
   std::vector<std::string> deleted_;
   std::uint64_t version_ = 1;  // grows when a pod is bound or deleted, and by events
   std::unordered_map<std::uint64_t, std::uint64_t> tried_at_;  // entity → version; look-ups only
+  std::size_t bound_ = 0;  // by the loop
   std::int64_t attempts_ = 0;
   std::int64_t attempts_at_change_ = 0;
   std::chrono::nanoseconds next_unschedulable_flush_{0};
