@@ -173,6 +173,54 @@ class Cluster {
     return {};
   }
 
+  /// Changes what a pod's priority counts as, wherever the pod is: PodInfo::priority(), by which
+  /// the queue, preemption and nominations go. The pod's object, its spec.priority included, stays
+  /// as it is, but for the annotation `key`, if one is given: it becomes `text`, or goes when that
+  /// is empty. UpdatePod goes back to spec.priority. Error: there is no such pod. O(size of the pod
+  /// and of its node's list).
+  Result<void> SetPodPriority(std::string_view ns, std::string_view name, std::int32_t priority,
+                              const std::string& key = {}, const std::string& text = {}) {
+    const std::uint64_t pod_key = state_.KeyOf(ns, name);
+    const Placement* found = state_.placements_.Find(pod_key);
+    if (found == nullptr) return NoSuchPod(ns, name);
+    const PodPtr pod = state_.PodAt(pod_key, *found);
+    api::Pod object = pod->pod.Copy();
+    if (text.empty()) {
+      object.metadata.annotations.erase(key);
+    } else {
+      object.metadata.annotations[key] = text;
+    }
+    auto compiled =
+        pod->plan->for_cycle
+            ? state_.plans_->Compile(std::make_shared<const api::Pod>(std::move(object)),
+                                     dictionary(), priority)
+            : state_.plans_->CompileBound(object, dictionary(), priority);
+    if (!compiled) return compiled.error();
+    switch (found->where) {
+      case Where::kPending: {
+        const std::string& node = pod->pod->status.nominated_node_name;
+        if (!node.empty()) {  // it keeps its place among the nominated ones
+          std::vector<PodPtr>& list = state_.nominated_.Mutable()[dictionary().Intern(node)];
+          std::replace(list.begin(), list.end(), pod, *compiled);
+        }
+        state_.pending_.Mutable()[found->index] = *std::move(compiled);
+        Advance();
+        break;
+      }
+      case Where::kNode:  // no column depends on it; preemption reads the list
+        std::replace(state_.pods_.Mutable(found->index).begin(),
+                     state_.pods_.Mutable(found->index).end(), pod, *std::move(compiled));
+        Touch(found->index);
+        break;
+      case Where::kOrphan:
+        std::replace(state_.orphans_.Mutable().begin(), state_.orphans_.Mutable().end(), pod,
+                     *std::move(compiled));
+        Advance();
+        break;
+    }
+    return {};
+  }
+
   /// Puts a waiting pod on a node before it is bound there. Error: the pod doesn't wait, or the
   /// node's amounts would not fit into 64 bits. O(resources of the pod).
   Result<void> AssumePod(const PodInfo& pod, Row row) {
@@ -211,8 +259,10 @@ class Cluster {
   }
 
   /// Adds every object of a list, or replaces the one that has its name; all of them or, on an
-  /// error, none. Finished pods are deleted. Errors: see the single events.
+  /// error, none. Finished pods are deleted. Errors: see the single events, and a PriorityClass
+  /// whose transitions are malformed (see api::TransitionsOf).
   Result<void> Apply(const api::ObjectList& objects) {
+    if (auto done = api::CheckTransitions(objects.priority_classes); !done) return done;
     Cluster next = Fork();
     for (const auto& o : objects.namespaces) next.Upsert(o);
     for (const auto& o : objects.services) next.Upsert(o);
@@ -266,6 +316,7 @@ class Cluster {
     api::SetDefaults(o);
     ObjectStore::Upsert(Store().pod_disruption_budgets, std::move(o));
   }
+  /// Malformed transitions count as none (see api::TransitionsOf).
   void Upsert(api::PriorityClass o) { ObjectStore::Upsert(Store().priority_classes, std::move(o)); }
   /// Error: see api::Complete.
   Result<void> Upsert(api::PodGroup o) {

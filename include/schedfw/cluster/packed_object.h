@@ -427,14 +427,17 @@ class PodObject {
 
   const api::Pod& operator*() const {
     if (whole_) return **whole_;
-    return made_.Get([this] {
-      api::Pod out = *pattern_;
-      internal::PackReader reader(bytes_.view());
-      internal::PackOwnFields(reader, out, *pattern_);
-      return out;
-    });
+    return made_.Get([this] { return Copy(); });
   }
   const api::Pod* operator->() const { return &**this; }
+  /// The object; a packed one stays packed.
+  api::Pod Copy() const {
+    if (whole_) return **whole_;
+    api::Pod out = *pattern_;
+    internal::PackReader reader(bytes_.view());
+    internal::PackOwnFields(reader, out, *pattern_);
+    return out;
+  }
 
   /// The object to be kept by others.
   std::shared_ptr<const api::Pod> Share() const {

@@ -79,7 +79,7 @@ struct PodPlan {
   Dictionary* dictionary = nullptr;
   StringId ns = 0;
   LabelSetId label_set = 0;
-  std::int32_t priority = 0;
+  std::int32_t priority = 0;  ///< see PodInfo::priority
   bool terminating = false;
   /// Everything that it asks for, in resource order.
   std::vector<ResourceAmount> total_requests;
@@ -131,6 +131,8 @@ struct PodInfo {
   LabelSetId label_set() const { return plan->label_set; }
   /// Its labels, by the dictionary of its plan.
   const Labels& labels() const { return plan->dictionary->LabelsOf(plan->label_set); }
+  /// What counts wherever priorities are compared: spec.priority, or what Cluster::SetPodPriority
+  /// has made of it.
   std::int32_t priority() const { return plan->priority; }
   bool terminating() const { return plan->terminating; }
   /// status.startTime.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -72,14 +73,17 @@ inline bool SamePlan(const api::Pod& a, const api::Pod& b) {
 /// thread. No result depends on which pods share a plan.
 class PodPlans {
  public:
-  /// A pod that is to be scheduled, with its plan. O(size of the pod); a kind that is known is
-  /// compared, not compiled. Errors: see CompilePod.
-  Result<PodPtr> Compile(std::shared_ptr<const api::Pod> pod, Dictionary& dictionary) {
+  /// A pod that is to be scheduled, with its plan. `priority`: what counts instead of the pod's
+  /// own. O(size of the pod); a kind that is known is compared, not compiled. Errors: see
+  /// CompilePod.
+  Result<PodPtr> Compile(std::shared_ptr<const api::Pod> pod, Dictionary& dictionary,
+                         std::optional<std::int32_t> priority = {}) {
     auto out = std::make_shared<PodInfo>();
-    const std::uint64_t hash = Hash(*pod) * 2 + 1;
-    out->plan = Find(hash, *pod, /*for_cycle=*/true);
+    const Kind kind{/*for_cycle=*/true, PriorityOf(*pod, priority)};
+    const std::uint64_t hash = Hash(*pod, kind);
+    out->plan = Find(hash, *pod, kind);
     if (!out->plan) {
-      if (auto done = Add(hash, pod, /*for_cycle=*/true, dictionary, out->plan); !done) {
+      if (auto done = Add(hash, pod, kind, dictionary, out->plan); !done) {
         return done.error();
       }
     }
@@ -89,33 +93,47 @@ class PodPlans {
     return PodPtr(std::move(out));
   }
   /// The same for a pod that has a node: of its object only what its plan doesn't tell is kept.
-  Result<PodPtr> CompileBound(const api::Pod& pod, Dictionary& dictionary) {
-    const std::uint64_t hash = Hash(pod) * 2;
-    std::shared_ptr<const PodPlan> plan = Find(hash, pod, /*for_cycle=*/false);
+  Result<PodPtr> CompileBound(const api::Pod& pod, Dictionary& dictionary,
+                              std::optional<std::int32_t> priority = {}) {
+    const Kind kind{/*for_cycle=*/false, PriorityOf(pod, priority)};
+    const std::uint64_t hash = Hash(pod, kind);
+    std::shared_ptr<const PodPlan> plan = Find(hash, pod, kind);
     if (!plan) {
-      auto done =
-          Add(hash, std::make_shared<const api::Pod>(pod), /*for_cycle=*/false, dictionary, plan);
+      auto done = Add(hash, std::make_shared<const api::Pod>(pod), kind, dictionary, plan);
       if (!done) return done.error();
     }
     return Pack(pod, std::move(plan), dictionary);
   }
 
  private:
-  std::shared_ptr<const PodPlan> Find(std::uint64_t hash, const api::Pod& pod, bool for_cycle) {
+  // What plans of equal pods may differ in.
+  struct Kind {
+    bool for_cycle;
+    std::int32_t priority;
+  };
+  static std::int32_t PriorityOf(const api::Pod& pod, std::optional<std::int32_t> priority) {
+    return priority.value_or(pod.spec.priority.value_or(0));
+  }
+
+  std::shared_ptr<const PodPlan> Find(std::uint64_t hash, const api::Pod& pod, const Kind& kind) {
     std::lock_guard lock(mutex_);
     const auto [begin, end] = plans_.equal_range(hash);
     // Kinds that only differ in what isn't hashed are compared one by one: not too many of them.
     int left = kMostCompared;
     for (auto it = begin; it != end && left > 0; ++it, --left) {
       std::shared_ptr<const PodPlan> plan = it->second.lock();
-      if (plan && plan->for_cycle == for_cycle && SamePlan(*plan->pattern, pod)) return plan;
+      if (plan && plan->for_cycle == kind.for_cycle && plan->priority == kind.priority &&
+          SamePlan(*plan->pattern, pod)) {
+        return plan;
+      }
     }
     return nullptr;
   }
   Result<void> Add(std::uint64_t hash, const std::shared_ptr<const api::Pod>& pattern,
-                   bool for_cycle, Dictionary& dictionary, std::shared_ptr<const PodPlan>& plan) {
-    auto made = CompilePlan(pattern, for_cycle, dictionary);
+                   const Kind& kind, Dictionary& dictionary, std::shared_ptr<const PodPlan>& plan) {
+    auto made = CompilePlan(pattern, kind.for_cycle, dictionary);
     if (!made) return made.error().In("Pod " + pattern->FullName());
+    made->priority = kind.priority;
     plan = std::make_shared<const PodPlan>(*std::move(made));
     std::lock_guard lock(mutex_);
     if (plans_.size() >= sweep_at_) {
@@ -137,8 +155,8 @@ class PodPlans {
   }
 
   // Only of what tells kinds of pods apart as a rule: what has the same hash is compared.
-  static std::uint64_t Hash(const api::Pod& pod) {
-    std::uint64_t out = pod.spec.priority ? static_cast<std::uint32_t>(*pod.spec.priority) : 1;
+  static std::uint64_t Hash(const api::Pod& pod, const Kind& kind) {
+    std::uint64_t out = static_cast<std::uint32_t>(kind.priority);
     const auto number = [&](std::uint64_t value) {
       out = (out ^ value) * 0x9E3779B97F4A7C15u;
       out ^= out >> 32;
@@ -155,7 +173,7 @@ class PodPlans {
         number(quantity.Fingerprint());
       }
     }
-    return out;
+    return out * 2 + (kind.for_cycle ? 1 : 0);
   }
 
   static constexpr int kMostCompared = 16;
