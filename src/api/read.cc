@@ -25,6 +25,7 @@
 #include "io/text_file.h"
 #include "io/yaml_to_json.h"
 #include "schedfw/api/fields.h"
+#include "schedfw/api/stage_transitions.h"
 
 namespace schedfw::api {
 namespace {
@@ -622,6 +623,9 @@ class Decoder {
     if (out.metadata.name.empty()) {
       path_.Push(std::string_view("metadata"));
       Missing(object_at_, "name");
+    }
+    if constexpr (std::is_same_v<T, PriorityClass>) {
+      if (auto read = TransitionsOf(out); !read) throw BadValue{object_at_, read.error().message()};
     }
     kind_ = {};
     meta_ = nullptr;

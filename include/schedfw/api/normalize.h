@@ -10,6 +10,7 @@
 
 #include "schedfw/api/objects.h"
 #include "schedfw/api/resource_name.h"
+#include "schedfw/api/stage_transitions.h"
 #include "schedfw/base/result.h"
 
 namespace schedfw::api {
@@ -314,9 +315,10 @@ inline Result<void> Complete(const CoschedulingPodGroup& group) {
 /// Turns objects as files hold them into objects as the API server stores them.
 ///
 /// Removes pods that have finished (Succeeded, Failed), applies the defaults above, and gives pods
-/// their priorities. Errors: a pod or a group names an unknown PriorityClass; see also Complete.
-/// Idempotent.
+/// their priorities. Errors: a pod or a group names an unknown PriorityClass; the transitions of a
+/// class are malformed (see TransitionsOf); see also Complete. Idempotent.
 inline Result<void> Normalize(ObjectList& objects) {
+  if (auto done = CheckTransitions(objects.priority_classes); !done) return done.error();
   std::erase_if(objects.pods, [](const Pod& pod) { return pod.IsTerminal(); });
   for (Node& node : objects.nodes) SetDefaults(node);
   for (Namespace& ns : objects.namespaces) SetDefaults(ns);
