@@ -62,8 +62,10 @@ void SchedulingQueue::Collect(Framework& framework, bool groups, ProfileHints& o
     for (Plugin* plugin : framework.profile().Instances<Plugin>(point)) {
       if (!seen.insert(plugin).second) continue;
       const int bit = BitOf(plugin->Name());
+      const bool by_plan = dynamic_cast<const IncrementalPlugin*>(plugin) != nullptr;
       if (const auto* extensions = dynamic_cast<const EnqueueExtensions*>(plugin)) {
         for (ClusterEventWithHint& registered : extensions->EventsToRegister()) {
+          if (!by_plan && registered.hint) out.by_pod |= Bit(bit);
           out.hints.push_back({registered.event, bit, std::move(registered.hint)});
         }
         continue;
@@ -84,6 +86,7 @@ void SchedulingQueue::Collect(Framework& framework, bool groups, ProfileHints& o
                ? QueueingHint::kQueue
                : QueueingHint::kSkip;
   };
+  out.by_pod |= Bit(gang);
   out.hints.push_back({{EventResource::kUnscheduledPod, kAdd}, gang, same_group});
   out.hints.push_back({{EventResource::kAssignedPod, kAdd}, gang, same_group});
   out.hints.push_back({{EventResource::kPodGroup, kAdd | kUpdate},
@@ -151,7 +154,7 @@ bool SchedulingQueue::ComesFirst(const QueuedEntity& a, const QueuedEntity& b) c
 bool SchedulingQueue::Before(const Entry& a, const Entry& b) const {
   if (a.backoff != b.backoff) return a.backoff < b.backoff;
   if (plain_sort_) {
-    if (a.priority != b.priority) return a.priority < b.priority;
+    if (a.priority != b.priority) return a.priority > b.priority;
     if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
   } else {
     if (ComesFirst(*a.entity, *b.entity)) return true;
@@ -162,8 +165,12 @@ bool SchedulingQueue::Before(const Entry& a, const Entry& b) const {
 
 SchedulingQueue::Entry SchedulingQueue::EntryOf(QueuedEntity& entity, Where where) const {
   const bool backs_off = where == Where::kBackoff || where == Where::kErrorBackoff;
-  return {backs_off ? BackoffTime(entity).count() : 0, -std::int64_t{entity.priority},
-          entity.timestamp.count(), entity.sequence, &entity};
+  return {backs_off ? BackoffTime(entity).count() : 0,
+          entity.timestamp.count(),
+          entity.sequence,
+          entity.priority,
+          entity.slot_,
+          &entity};
 }
 
 std::size_t SchedulingQueue::SiftUp(Heap& heap, std::size_t at) {
@@ -172,11 +179,11 @@ std::size_t SchedulingQueue::SiftUp(Heap& heap, std::size_t at) {
     const std::size_t parent = (at - 1) / kArity;
     if (!Before(moved, heap[parent])) break;
     heap[at] = heap[parent];
-    heap[at].entity->place_ = at;
+    places_[heap[at].slot] = static_cast<std::uint32_t>(at);
     at = parent;
   }
   heap[at] = moved;
-  moved.entity->place_ = at;
+  places_[moved.slot] = static_cast<std::uint32_t>(at);
   return at;
 }
 
@@ -192,41 +199,48 @@ void SchedulingQueue::SiftDown(Heap& heap, std::size_t at) {
     }
     if (!Before(heap[least], moved)) break;
     heap[at] = heap[least];
-    heap[at].entity->place_ = at;
+    places_[heap[at].slot] = static_cast<std::uint32_t>(at);
     at = least;
   }
   heap[at] = moved;
-  moved.entity->place_ = at;
+  places_[moved.slot] = static_cast<std::uint32_t>(at);
 }
 
 void SchedulingQueue::Insert(QueuedEntityPtr owned, Where where) {
   QueuedEntity& entity = *owned.release();
   Heap& heap = HeapOf(where);
   entity.where_ = where;
-  entity.place_ = heap.size();
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(places_.size()));
+    places_.push_back(0);
+  }
+  entity.slot_ = free_slots_.back();
+  free_slots_.pop_back();
+  places_[entity.slot_] = static_cast<std::uint32_t>(heap.size());
   heap.push_back(EntryOf(entity, where));
   if (where == Where::kUnschedulable) {
-    CountRejectors(entity, 1);
+    CountUnschedulable(entity, 1);
   } else {
     SiftUp(heap, heap.size() - 1);
   }
-  for (const QueuedPod& pod : entity.pods()) pods_[pod.pod->Key()] = &entity;
+  for (const QueuedPod& pod : entity.pods()) pods_.Set(pod.pod->Key(), &entity);
   if (entity.is_group) entities_of_groups_[entity.key] = &entity;
 }
 
 QueuedEntityPtr SchedulingQueue::Remove(QueuedEntity& entity) {
   Heap& heap = HeapOf(entity.where_);
-  const std::size_t at = entity.place_;
+  const std::size_t at = places_[entity.slot_];
   const Entry last = heap.back();
   heap.pop_back();
   if (last.entity != &entity) {
     heap[at] = last;
-    last.entity->place_ = at;
+    places_[last.slot] = static_cast<std::uint32_t>(at);
     if (entity.where_ != Where::kUnschedulable) SiftDown(heap, SiftUp(heap, at));
   }
-  if (entity.where_ == Where::kUnschedulable) CountRejectors(entity, -1);
+  if (entity.where_ == Where::kUnschedulable) CountUnschedulable(entity, -1);
   entity.where_ = Where::kNowhere;
-  for (const QueuedPod& pod : entity.pods()) pods_.erase(pod.pod->Key());
+  free_slots_.push_back(entity.slot_);
+  for (const QueuedPod& pod : entity.pods()) pods_.Erase(pod.pod->Key());
   if (entity.is_group) entities_of_groups_.erase(entity.key);
   return QueuedEntityPtr(&entity);
 }
@@ -234,8 +248,9 @@ QueuedEntityPtr SchedulingQueue::Remove(QueuedEntity& entity) {
 // Its priority or time has changed.
 void SchedulingQueue::Resort(QueuedEntity& entity) {
   Heap& heap = HeapOf(entity.where_);
-  heap[entity.place_] = EntryOf(entity, entity.where_);
-  if (entity.where_ != Where::kUnschedulable) SiftDown(heap, SiftUp(heap, entity.place_));
+  const std::size_t at = places_[entity.slot_];
+  heap[at] = EntryOf(entity, entity.where_);
+  if (entity.where_ != Where::kUnschedulable) SiftDown(heap, SiftUp(heap, at));
 }
 
 QueuedEntityPtr SchedulingQueue::NewEntity() {
@@ -258,7 +273,23 @@ void SchedulingQueue::Drop(QueuedEntityPtr entity) {
   free_.push_back(std::move(entity));
 }
 
-void SchedulingQueue::CountRejectors(const QueuedEntity& entity, int sign) {
+// Notes that an entity comes to the unschedulable ones, or leaves them.
+void SchedulingQueue::CountUnschedulable(QueuedEntity& entity, int sign) {
+  const QueuedPod& one = entity.one;
+  if (entity.is_group || ((one.unschedulable | one.pending) & profiles_[one.profile].by_pod) != 0) {
+    without_kind_ += sign;
+    entity.kind_ = nullptr;
+  } else {
+    const auto it = kinds_
+                        .try_emplace({one.pod->plan.get(), one.profile, entity.gating_plugin,
+                                      one.unschedulable, one.pending})
+                        .first;
+    internal::UnschedulableKind& kind = it->second;
+    if (kind.pods == 0) kind.sample = one;
+    kind.pods += sign;
+    entity.kind_ = sign > 0 ? &kind : nullptr;
+    if (kind.pods == 0) kinds_.erase(it);
+  }
   PluginBits rejectors = 0;
   for (const QueuedPod& pod : entity.pods()) rejectors |= pod.unschedulable | pod.pending;
   if (entity.gating_plugin >= 0) rejectors |= Bit(entity.gating_plugin);
@@ -526,15 +557,18 @@ bool SchedulingQueue::ReplaceOutside(const PodPtr& new_pod) {
 
 void SchedulingQueue::Replace(const PodPtr& new_pod) {
   const std::uint64_t key = new_pod->Key();
-  const auto found = pods_.find(key);
-  if (found == pods_.end()) {
+  QueuedEntity* const* found = pods_.Find(key);
+  if (found == nullptr) {
     ReplaceOutside(new_pod);
     return;
   }
-  QueuedEntity& entity = *found->second;
+  QueuedEntity& entity = **found;
+  const bool waits = entity.where_ == Where::kUnschedulable;
+  if (waits) CountUnschedulable(entity, -1);
   for (QueuedPod& pod : entity.pods()) {
     if (pod.pod->Key() == key) pod.pod = new_pod;
   }
+  if (waits) CountUnschedulable(entity, 1);
   if (entity.is_group) {
     SortMembers(entity);
   } else {
@@ -545,27 +579,25 @@ void SchedulingQueue::Replace(const PodPtr& new_pod) {
 
 void SchedulingQueue::Update(const PodPtr& new_pod, std::span<const QueueEvent> events) {
   const std::uint64_t key = new_pod->Key();
-  if (in_flight_.contains(key)) {
+  if (in_flight_.Contains(key)) {
     events_.insert(events_.end(), events.begin(), events.end());
     return;
   }
-  const auto found = pods_.find(key);
-  if (found == pods_.end()) {
+  QueuedEntity* const* found = pods_.Find(key);
+  if (found == nullptr) {
     if (!ReplaceOutside(new_pod)) Add(new_pod);
     return;
   }
-  QueuedEntity& entity = *found->second;
-  const bool waits = entity.where_ == Where::kUnschedulable;
-  if (waits) CountRejectors(entity, -1);
+  QueuedEntity& entity = **found;
   Replace(new_pod);
-  if (!waits) return;
-  CountRejectors(entity, 1);
+  if (entity.where_ != Where::kUnschedulable) return;
   for (const QueueEvent& event : events) {
     const Strategy strategy = WorthRequeuing(entity, event);
     if (strategy == Strategy::kSkip) continue;
+    ++stats_.moves;
     Requeue(Remove(entity), strategy);
-    const auto now = pods_.find(key);
-    if (now == pods_.end() || now->second->where_ != Where::kUnschedulable) return;
+    QueuedEntity* const* now = pods_.Find(key);
+    if (now == nullptr || (*now)->where_ != Where::kUnschedulable) return;
   }
 }
 
@@ -579,10 +611,10 @@ void SchedulingQueue::Delete(const PodInfo& pod) {
     if (it->second.empty()) incomplete_.erase(it);
   }
   if (const auto it = arrived_.find(pod.GroupKey()); it != arrived_.end()) drop(it->second);
-  const auto found = pods_.find(key);
-  if (found == pods_.end()) return;
-  const Where where = found->second->where_;
-  QueuedEntityPtr entity = Remove(*found->second);
+  QueuedEntity* const* found = pods_.Find(key);
+  if (found == nullptr) return;
+  const Where where = (*found)->where_;
+  QueuedEntityPtr entity = Remove(**found);
   if (!entity->is_group || entity->members.size() == 1) return Drop(std::move(entity));
   drop(entity->members);
   if (where == Where::kUnschedulable) {
@@ -603,7 +635,8 @@ QueuedEntityPtr SchedulingQueue::Pop() {
   QueuedEntityPtr entity = Remove(*heap->front().entity);
   ++entity->attempts;
   for (QueuedPod& pod : entity->pods()) {
-    ++pod.attempts;
+    ++stats_.attempts;
+    if (pod.attempts++ > 0) ++stats_.retries;
     AddInFlight(pod.pod->Key());
   }
   if (entity->is_group) {
@@ -615,15 +648,31 @@ QueuedEntityPtr SchedulingQueue::Pop() {
 
 void SchedulingQueue::AddInFlight(std::uint64_t pod_key) {
   const std::uint64_t next = first_event_ + events_.size();
-  if (in_flight_.emplace(pod_key, next).second) in_flight_from_.insert(next);
+  if (in_flight_.Contains(pod_key)) return;
+  in_flight_.Set(pod_key, next);
+  if (in_flight_from_.empty() || in_flight_from_.back().first != next) {
+    in_flight_from_.emplace_back(next, 0);
+  }
+  ++in_flight_from_.back().second;
 }
 
 void SchedulingQueue::Done(std::uint64_t pod_key) {
-  const auto found = in_flight_.find(pod_key);
-  if (found == in_flight_.end()) return;
-  in_flight_from_.erase(in_flight_from_.find(found->second));
-  in_flight_.erase(found);
+  const std::uint64_t* found = in_flight_.Find(pod_key);
+  if (found == nullptr) return;
+  const auto from = std::lower_bound(
+      in_flight_from_.begin(), in_flight_from_.end(), *found,
+      [](const auto& entry, std::uint64_t number) { return entry.first < number; });
+  --from->second;
+  in_flight_.Erase(pod_key);
+  while (!in_flight_from_.empty() && in_flight_from_.front().second == 0) {
+    in_flight_from_.pop_front();
+  }
   PruneEvents();
+}
+
+void SchedulingQueue::Done(QueuedEntityPtr entity) {
+  for (const QueuedPod& pod : entity->pods()) Done(pod.pod ? pod.pod->Key() : entity->key);
+  Drop(std::move(entity));
 }
 
 // Drops the events that no pod in flight will ask about.
@@ -633,7 +682,7 @@ void SchedulingQueue::PruneEvents() {
     events_.clear();
     return;
   }
-  for (; first_event_ < *in_flight_from_.begin(); ++first_event_) events_.pop_front();
+  for (; first_event_ < in_flight_from_.front().first; ++first_event_) events_.pop_front();
 }
 
 void SchedulingQueue::AddUnschedulable(QueuedEntityPtr entity, PluginBits unschedulable,
@@ -653,10 +702,10 @@ void SchedulingQueue::AddUnschedulable(QueuedEntityPtr entity, PluginBits unsche
   Strategy strategy = Strategy::kSkip;
   if ((unschedulable | pending) == 0) {
     strategy = Strategy::kAfterBackoff;
-  } else if (const auto flight = in_flight_.find(key); flight == in_flight_.end()) {
+  } else if (const std::uint64_t* flight = in_flight_.Find(key); flight == nullptr) {
     strategy = Strategy::kAfterBackoff;
   } else {
-    for (std::size_t i = flight->second - first_event_; i < events_.size(); ++i) {
+    for (std::size_t i = *flight - first_event_; i < events_.size(); ++i) {
       const Strategy worth = WorthRequeuing(pod, events_[i]);
       if (worth == Strategy::kSkip) continue;
       strategy = worth;
@@ -686,9 +735,9 @@ void SchedulingQueue::AddMemberBack(QueuedPod pod, PluginBits unschedulable, Plu
 }
 
 PodPtr SchedulingQueue::Find(std::uint64_t pod_key) const {
-  const auto found = pods_.find(pod_key);
-  if (found == pods_.end()) return nullptr;
-  for (const QueuedPod& pod : std::as_const(*found->second).pods()) {
+  QueuedEntity* const* found = pods_.Find(pod_key);
+  if (found == nullptr) return nullptr;
+  for (const QueuedPod& pod : std::as_const(**found).pods()) {
     if (pod.pod->Key() == pod_key) return pod.pod;
   }
   return nullptr;
@@ -742,15 +791,15 @@ void SchedulingQueue::AddAttemptedGroup(QueuedEntityPtr popped, std::vector<Queu
 
 void SchedulingQueue::Activate(std::span<const std::uint64_t> pod_keys) {
   for (const std::uint64_t key : pod_keys) {
-    const auto found = pods_.find(key);
-    if (found == pods_.end()) {
+    QueuedEntity* const* found = pods_.Find(key);
+    if (found == nullptr) {
       // In flight: it is tried again after its backoff, whatever rejects it.
-      if (in_flight_.contains(key)) events_.emplace_back().only_pod = key;
+      if (in_flight_.Contains(key)) events_.emplace_back().only_pod = key;
       continue;
     }
-    const Where where = found->second->where_;
+    const Where where = (*found)->where_;
     if (where == Where::kActive) continue;
-    MoveToActive(Remove(*found->second), where != Where::kUnschedulable);
+    MoveToActive(Remove(**found), where != Where::kUnschedulable);
   }
 }
 
@@ -804,19 +853,32 @@ PluginBits SchedulingQueue::Interested(const ClusterEvent& event) {
   return out;
 }
 
-bool SchedulingQueue::GateIsInterested(const QueuedEntity& entity,
+bool SchedulingQueue::GateIsInterested(int gating_plugin, std::uint32_t profile,
                                        const ClusterEvent& event) const {
-  if (entity.gating_plugin < 0 || event.IsWildCard()) return true;
-  const auto& hints = profiles_[entity.pods().front().profile].hints;
+  if (gating_plugin < 0 || event.IsWildCard()) return true;
+  const auto& hints = profiles_[profile].hints;
   return std::any_of(hints.begin(), hints.end(), [&](const Hint& hint) {
-    return hint.plugin == entity.gating_plugin && Matches(hint.event, event);
+    return hint.plugin == gating_plugin && Matches(hint.event, event);
   });
+}
+
+// Asks the hints about each kind of pod, once however many there are. False: none moves.
+bool SchedulingQueue::JudgeKinds(const QueueEvent& event) {
+  bool any = false;
+  for (auto& [key, kind] : kinds_) {
+    kind.strategy = GateIsInterested(key.gating_plugin, key.profile, event.event)
+                        ? WorthRequeuing(kind.sample, event)
+                        : Strategy::kSkip;
+    any = any || kind.strategy != Strategy::kSkip;
+  }
+  return any;
 }
 
 bool SchedulingQueue::IsFor(const QueuedEntity& entity, const EventFilter& filter) {
   const auto pods = entity.pods();
   return std::any_of(pods.begin(), pods.end(), [&](const QueuedPod& pod) {
     return (!filter.max_priority || pod.pod->priority() <= *filter.max_priority) &&
+           (!filter.min_priority || pod.pod->priority() >= *filter.min_priority) &&
            (filter.except == 0 || pod.pod->Key() != filter.except);
   });
 }
@@ -824,18 +886,28 @@ bool SchedulingQueue::IsFor(const QueuedEntity& entity, const EventFilter& filte
 void SchedulingQueue::MoveAll(const QueueEvent& event, const EventFilter& filter) {
   const PluginBits interested = Interested(event.event);
   if (interested == 0) return;
-  bool any = event.event.IsWildCard();
+  // Of an event that may be anything it counts which pod it is about.
+  const bool by_kind = !event.event.IsWildCard();
+  bool any = !by_kind;
   for (std::size_t bit = 0; bit < rejectors_.size() && !any; ++bit) {
     any = rejectors_[bit] != 0 && (interested & Bit(static_cast<int>(bit))) != 0;
   }
+  if (any && by_kind) any = JudgeKinds(event) || without_kind_ != 0;
   if (any) {
     std::vector<std::pair<QueuedEntity*, Strategy>> moved;
     for (const Entry& entry : unschedulable_) {
       QueuedEntity& entity = *entry.entity;
-      if (!IsFor(entity, filter) || !GateIsInterested(entity, event.event)) continue;
-      const Strategy strategy = WorthRequeuing(entity, event);
+      if (!IsFor(entity, filter)) continue;
+      Strategy strategy = Strategy::kSkip;
+      if (by_kind && entity.kind_ != nullptr) {
+        strategy = entity.kind_->strategy;
+      } else if (GateIsInterested(entity.gating_plugin, entity.pods().front().profile,
+                                  event.event)) {
+        strategy = WorthRequeuing(entity, event);
+      }
       if (strategy != Strategy::kSkip) moved.emplace_back(&entity, strategy);
     }
+    stats_.moves += static_cast<std::int64_t>(moved.size());
     for (const auto& [entity, strategy] : moved) Requeue(Remove(*entity), strategy);
   }
   if (!in_flight_.empty()) events_.push_back(event);

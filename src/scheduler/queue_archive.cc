@@ -365,13 +365,17 @@ void QueueArchive::Fill(SchedulingQueue& queue, Content content) {
     for (const auto& entry : *heap) delete entry.entity;
     heap->clear();
   }
-  queue.pods_.clear();
+  queue.places_.clear();
+  queue.free_slots_.clear();
+  queue.pods_.Clear();
   queue.entities_of_groups_.clear();
   queue.incomplete_.clear();
   queue.arrived_.clear();
   queue.rejectors_.assign(queue.rejectors_.size(), 0);
+  queue.kinds_.clear();
+  queue.without_kind_ = 0;
   queue.events_.clear();
-  queue.in_flight_.clear();
+  queue.in_flight_.Clear();
   queue.in_flight_from_.clear();
   queue.last_sequence_ = content.last_sequence;
 

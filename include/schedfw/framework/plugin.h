@@ -304,6 +304,7 @@ enum class Dependence : std::uint8_t {
 
 /// Says what a plugin's answers depend on, so that for pods of one plan only what has changed is
 /// asked again. In-tree plugins do; a profile with others runs the whole pipeline for each pod.
+/// Their queueing hints look at no more of the rejected pod than its plan tells (see SamePlan).
 ///
 /// Only with kFeasibleSet does PreScore make use of the feasible rows that it gets. NormalizeScore
 /// maps equal scores alike, and by the set of all scores alone.

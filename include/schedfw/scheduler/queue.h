@@ -18,6 +18,7 @@
 
 #include "schedfw/api/pod_group.h"
 #include "schedfw/base/clock.h"
+#include "schedfw/base/key_map.h"
 #include "schedfw/cluster/snapshot.h"
 #include "schedfw/framework/event.h"
 #include "schedfw/framework/plugin.h"
@@ -65,6 +66,7 @@ struct QueueEvent {
 struct EventFilter {
   std::optional<std::int32_t> max_priority;  ///< only pods of this priority or less
   std::uint64_t except = 0;                  ///< not this pod, by key
+  std::optional<std::int32_t> min_priority;  ///< only pods of this priority or more
 };
 
 /// A pod in the queue, alone or in its group.
@@ -78,6 +80,19 @@ struct QueuedPod {
   PluginBits unschedulable = 0;  ///< who rejected it last
   PluginBits pending = 0;        ///< who waits for something outside
 };
+
+namespace internal {
+
+enum class RequeueStrategy : std::uint8_t { kSkip, kAfterBackoff, kImmediately };
+
+// Unschedulable pods for which hints answer alike: of one plan, rejected by the same plugins.
+struct UnschedulableKind {
+  std::int64_t pods = 0;
+  QueuedPod sample;                                   // one of them, or one that was
+  RequeueStrategy strategy = RequeueStrategy::kSkip;  // of the event that is being looked at
+};
+
+}  // namespace internal
 
 /// What is queued and popped as one: a pod, or a group of pods.
 struct QueuedEntity {
@@ -111,7 +126,8 @@ struct QueuedEntity {
  private:
   friend class SchedulingQueue;
   Where where_ = Where::kNowhere;
-  std::size_t place_ = 0;  // in its heap or list
+  std::uint32_t slot_ = 0;  // says where it is in its heap or list, see SchedulingQueue::places_
+  internal::UnschedulableKind* kind_ = nullptr;  // of an unschedulable pod; null: it has none
 };
 using QueuedEntityPtr = std::unique_ptr<QueuedEntity>;
 
@@ -127,6 +143,13 @@ class PodGroupLookup {
 
 /// How the attempt of a group has ended.
 enum class GroupOutcome : std::uint8_t { kSuccess, kRejected, kError };
+
+/// What a queue has done so far.
+struct QueueStats {
+  std::int64_t attempts = 0;  ///< how often a pod was popped, alone or in its group
+  std::int64_t retries = 0;   ///< those that weren't a pod's first
+  std::int64_t moves = 0;     ///< how often an event has moved an unschedulable entity
+};
 
 /// The scheduling queue of kube-scheduler (backend/queue/scheduling_queue.go).
 ///
@@ -172,6 +195,8 @@ class SchedulingQueue {
   void AddAttemptedGroup(QueuedEntityPtr entity, std::vector<QueuedPod> left, GroupOutcome outcome);
   /// A pod is no longer in flight.
   void Done(std::uint64_t pod_key);
+  /// The same for all pods of an entity that won't come back.
+  void Done(QueuedEntityPtr entity);
 
   /// Moves pods to the active ones at once, without backoff.
   void Activate(std::span<const std::uint64_t> pod_keys);
@@ -193,6 +218,8 @@ class SchedulingQueue {
 
   /// A pod as the queue knows it, or null.
   PodPtr Find(std::uint64_t pod_key) const;
+
+  QueueStats stats() const { return stats_; }
 
   std::size_t active() const { return active_.size(); }
   std::size_t backing_off() const { return backoff_.size() + error_backoff_.size(); }
@@ -221,18 +248,28 @@ class SchedulingQueue {
 
  private:
   friend class QueueArchive;
-  enum class Strategy : std::uint8_t { kSkip, kAfterBackoff, kImmediately };
+  using Strategy = internal::RequeueStrategy;
   using Where = QueuedEntity::Where;
   // An entity in a heap or list, which owns it, with what it is sorted by, so that sorting doesn't
   // touch the entities themselves.
   struct Entry {
     std::int64_t backoff;
-    std::int64_t priority;  // negated
     std::int64_t timestamp;
     std::uint64_t sequence;
+    std::int32_t priority;
+    std::uint32_t slot;
     QueuedEntity* entity;
   };
   using Heap = std::vector<Entry>;
+  // What tells unschedulable pods apart for hints.
+  struct KindKey {
+    const PodPlan* plan;
+    std::uint32_t profile;
+    int gating_plugin;
+    PluginBits unschedulable, pending;
+
+    friend auto operator<=>(const KindKey&, const KindKey&) = default;
+  };
 
   struct Hint {
     ClusterEvent event;
@@ -242,6 +279,7 @@ class SchedulingQueue {
   struct ProfileHints {
     Framework* framework;
     std::vector<Hint> hints;
+    PluginBits by_pod = 0;  // plugins with hints that look at more than the pod's plan
   };
 
   std::chrono::nanoseconds Now() const { return clock_.Now(); }
@@ -272,7 +310,8 @@ class SchedulingQueue {
   Strategy WorthRequeuing(const QueuedPod& pod, const QueueEvent& event) const;
   Strategy WorthRequeuing(const QueuedEntity& entity, const QueueEvent& event) const;
   PluginBits Interested(const ClusterEvent& event);
-  bool GateIsInterested(const QueuedEntity& entity, const ClusterEvent& event) const;
+  bool GateIsInterested(int gating_plugin, std::uint32_t profile, const ClusterEvent& event) const;
+  bool JudgeKinds(const QueueEvent& event);
   static bool IsFor(const QueuedEntity& entity, const EventFilter& filter);
   void AddMember(QueuedPod pod);
   bool ReplaceOutside(const PodPtr& new_pod);
@@ -281,7 +320,7 @@ class SchedulingQueue {
   void AddInFlight(std::uint64_t pod_key);
   static void Blame(QueuedPod& pod, PluginBits unschedulable, PluginBits pending);
   void PruneEvents();
-  void CountRejectors(const QueuedEntity& entity, int sign);
+  void CountUnschedulable(QueuedEntity& entity, int sign);
 
   const Clock& clock_;
   const QueueOptions options_;
@@ -295,21 +334,29 @@ class SchedulingQueue {
   std::vector<std::pair<ClusterEvent, PluginBits>> interested_;  // by event, as they come up
   int gang_plugin_ = -1;
 
+  QueueStats stats_;
   std::uint64_t last_sequence_ = 0;
   std::vector<QueuedEntityPtr> free_;  // to be used again
   Heap active_, backoff_, error_backoff_, unschedulable_;
-  std::unordered_map<std::uint64_t, QueuedEntity*> pods_;                // by pod; look-ups only
+  // By slot of an entity, where it is in its heap. Sorting writes here, close together, and not
+  // into the entities.
+  std::vector<std::uint32_t> places_;
+  std::vector<std::uint32_t> free_slots_;
+  KeyMap<QueuedEntity*> pods_;                                           // by pod
   std::unordered_map<std::uint64_t, QueuedEntity*> entities_of_groups_;  // by group; the same
   std::map<std::uint64_t, std::vector<QueuedPod>> incomplete_;           // groups without object
   std::map<std::uint64_t, std::vector<QueuedPod>> arrived_;  // while their group was in flight
   std::vector<std::int64_t> rejectors_;  // by plugin: how many unschedulable entities it rejected
-  std::int64_t gated_ = 0;
+  // The kinds of what is unschedulable, in no order that counts, and how many entities have none.
+  std::map<KindKey, internal::UnschedulableKind> kinds_;
+  std::int64_t without_kind_ = 0;
 
   // Events since the oldest pod in flight was popped; the first has number first_event_.
   std::deque<QueueEvent> events_;
   std::uint64_t first_event_ = 0;
-  std::unordered_map<std::uint64_t, std::uint64_t> in_flight_;  // pod → next event at its Pop
-  std::multiset<std::uint64_t> in_flight_from_;
+  KeyMap<std::uint64_t> in_flight_;  // pod → next event at its Pop
+  // The numbers in in_flight_, ascending, and how often each is there; the first at least once.
+  std::deque<std::pair<std::uint64_t, std::int64_t>> in_flight_from_;
 };
 
 }  // namespace schedfw
