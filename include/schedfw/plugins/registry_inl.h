@@ -21,7 +21,9 @@
 #include "schedfw/plugins/node_resources_fit.h"
 #include "schedfw/plugins/node_unschedulable.h"
 #include "schedfw/plugins/pod_topology_spread.h"
+#include "schedfw/plugins/priority_drift.h"
 #include "schedfw/plugins/priority_sort.h"
+#include "schedfw/plugins/readiness_filter.h"
 #include "schedfw/plugins/registry.h"
 #include "schedfw/plugins/scheduling_gates.h"
 #include "schedfw/plugins/taint_toleration.h"
@@ -104,7 +106,10 @@ SCHEDFW_INLINE Registry InTreeRegistry() {
   AddInTree<NodeUnschedulable>(out, "Cordoned nodes take no pods");
   AddInTree<PodTopologySpread, PodTopologySpreadArgs>(
       out, "Spreads matching pods over topology domains");
+  AddInTree<PriorityDrift, PriorityDriftArgs>(
+      out, "Sorts the queue by priorities that follow the stages of pods");
   AddInTree<PrioritySort>(out, "Sorts the queue by priority, then by time");
+  AddInTree<ReadinessFilter>(out, "Tries pods that aren't ready, for comparison");
   AddInTree<SchedulingGates>(out, "Keeps gated pods out of the queue");
   AddInTree<TaintToleration>(out, "Taints keep pods away that don't tolerate them");
 

@@ -17,17 +17,23 @@ class SchedulingGates : public PreEnqueuePlugin, public EnqueueExtensions {
   std::string_view Name() const override { return kName; }
 
   Status PreEnqueue(const PodInfo& pod) override {
-    const auto& gates = pod.pod->spec.scheduling_gates;
+    // Pods of one plan have the same gates, and the plan is at hand already.
+    const auto& gates = pod.plan->pattern->spec.scheduling_gates;
     if (gates.empty()) return {};
-    std::string names;
-    for (const api::PodSchedulingGate& gate : gates) {
-      names += (names.empty() ? "" : " ") + gate.name;
-    }
-    return Status::Unresolvable("waiting for scheduling gates: [" + names + "]");
+    return Status::Unresolvable("waiting for scheduling gates: [" + Names(gates) + "]");
   }
 
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     return {{{EventResource::kTargetPod, kUpdatePodSchedulingGatesEliminated}, {}}};
+  }
+
+  /// The gates' names, with blanks between.
+  static std::string Names(const std::vector<api::PodSchedulingGate>& gates) {
+    std::string names;
+    for (const api::PodSchedulingGate& gate : gates) {
+      names += (names.empty() ? "" : " ") + gate.name;
+    }
+    return names;
   }
 };
 
