@@ -64,11 +64,13 @@ SchedulingLoop::SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptio
     : scheduler_(scheduler),
       cluster_(cluster),
       options_(std::move(options)),
+      stages_(scheduler),
       clock_(options_.clock != nullptr ? *options_.clock : own_clock_),
       queue_(scheduler, clock_, QueueOf(scheduler, options_),
              scheduler.pod_groups() ? this : nullptr) {
   queue_.SetSnapshot(&cluster_.view());
   next_unschedulable_flush_ = clock_.Now() + kUnschedulableFlush;
+  stages_.ApplyTo(cluster_);
   CountGroups();
   std::vector<std::pair<std::string, PodPtr>> pending;
   for (PodPtr& pod : view().Pending()) {
@@ -135,8 +137,9 @@ Result<void> SchedulingLoop::AddPod(api::Pod pod) {
   const std::string ns = pod.metadata.ns.empty() ? "default" : pod.metadata.ns;
   const std::string name = pod.metadata.name;
   if (auto done = cluster_.AddPod(std::move(pod)); !done) return done;
-  const PodPtr added = view().FindPod(ns, name);
+  PodPtr added = view().FindPod(ns, name);
   if (!added) return {};  // it has finished
+  added = stages_.ApplyTo(cluster_, added);
   Changed();
   if (view().IsPending(added->Key())) {
     CountGroup(*added, 1, 0);
@@ -206,7 +209,7 @@ Result<void> SchedulingLoop::UpdatePod(api::Pod pod) {
                                 pod.status.nominated_node_name.empty();
   const bool was_pending = before && view().IsPending(before->Key());
   if (auto done = cluster_.UpdatePod(std::move(pod)); !done) return done;
-  const PodPtr now = view().FindPod(ns, name);
+  const PodPtr now = stages_.ApplyTo(cluster_, view().FindPod(ns, name));
   Changed();
   const bool pending = view().IsPending(now->Key());
   CountGroup(*before, -1, was_pending ? 0 : -1);
@@ -224,8 +227,10 @@ Result<void> SchedulingLoop::UpdatePod(api::Pod pod) {
   }
   if (!pending) {
     for (const QueueEvent& event : events) queue_.MoveAll(event);
+    MoveAfterFall(before, now);
     return {};
   }
+  AddRise(before, now, events);
   const std::string& nomination = now->pod->status.nominated_node_name;
   nominations_.erase(now->Key());
   if (!nomination.empty()) nominations_[now->Key()] = nomination;
@@ -241,11 +246,14 @@ Result<void> SchedulingLoop::UpdatePod(api::Pod pod) {
       nominations_[now->Key()] = old_nomination;
     }
     Nominate(*now, old_nomination);
+    MoveAfterFall(before, view().FindPod(now->Key()));
     return {};
   }
   if (!old_nomination.empty() && old_nomination != nomination) {
     queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, before, nullptr),
                    {.max_priority = before->priority()});
+  } else {
+    MoveAfterFall(before, now);
   }
   return {};
 }

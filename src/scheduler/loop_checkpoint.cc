@@ -192,6 +192,8 @@ Result<void> SchedulingLoop::Restore(const CheckpointFile& file) {
   }
   auto cluster = ClusterArchive::Restore(*file.Find(kObjects), pods, *file.Find(kLayout));
   if (!cluster) return cluster.error();
+  // Objects say what stages pods are in, not what their priorities count as.
+  for (PodPtr& pod : cluster->pods) pod = stages_.ApplyTo(cluster->cluster, pod);
   auto saved = ReadSaved(*file.Find(kLoop), cluster->cluster.view().dictionary());
   if (!saved) return saved.error();
   // The loop's own clock is set to the time of the checkpoint; one that can't be set, or is ahead

@@ -24,6 +24,7 @@
 #include "schedfw/scheduler/events.h"
 #include "schedfw/scheduler/queue.h"
 #include "schedfw/scheduler/scheduler.h"
+#include "schedfw/scheduler/stage_priorities.h"
 
 namespace schedfw {
 
@@ -85,6 +86,17 @@ class SchedulingLoop : private PodGroupLookup {
   Result<void> AddPod(api::Pod pod);
   Result<void> UpdatePod(api::Pod pod);
   Result<void> DeletePod(std::string_view ns, std::string_view name);
+  /// A pod has come to another stage; "": to none. Its annotation says so from now on, and its
+  /// priority counts as what StagePriorities says of it: at once in the queue, and as a preemptor,
+  /// a victim or a nominated pod. Pods that are added or updated with the annotation are treated
+  /// alike.
+  ///
+  /// An unschedulable pod that rises moves. When a pod on a node, or a nominated one, falls, that
+  /// is to those from above its new priority up to its old one as if it had been deleted.
+  ///
+  /// Error: there is no such pod, or no plugin knows stages. O(log pods), and O(pods that wait) for
+  /// a fall.
+  Result<void> SetStage(std::string_view ns, std::string_view name, std::string_view stage);
   Result<void> AddNode(api::Node node);
   Result<void> UpdateNode(api::Node node);
   Result<void> DeleteNode(std::string_view name);
@@ -194,6 +206,8 @@ class SchedulingLoop : private PodGroupLookup {
             const std::set<std::string>& plugins, const std::optional<std::string>& nomination,
             std::vector<QueuedPod>* left, const std::set<std::string>& pending = {});
   PodPtr AsQueued(const PodPtr& pod) const;
+  void AddRise(const PodPtr& before, const PodPtr& now, std::vector<QueueEvent>& events) const;
+  void MoveAfterFall(const PodPtr& before, const PodPtr& now);
 
   void GroupCycle(QueuedEntityPtr group);
   GroupResult PlaceGroup(const Snapshot& snapshot, const QueuedEntity& entity,
@@ -220,6 +234,7 @@ class SchedulingLoop : private PodGroupLookup {
   Scheduler& scheduler_;
   Cluster& cluster_;
   const LoopOptions options_;
+  const StagePriorities stages_;
   VirtualClock own_clock_;
   const Clock& clock_;
   std::unordered_map<std::uint64_t, GroupState> group_states_;  // look-ups only
@@ -237,7 +252,7 @@ class SchedulingLoop : private PodGroupLookup {
   std::vector<std::string> deleted_;
   std::uint64_t version_ = 1;  // grows when a pod is bound or deleted, and by events
   std::unordered_map<std::uint64_t, std::uint64_t> tried_at_;  // entity → version; look-ups only
-  std::size_t bound_ = 0;  // by the loop
+  std::size_t bound_ = 0;                                      // by the loop
   std::int64_t attempts_ = 0;
   std::int64_t attempts_at_change_ = 0;
   std::chrono::nanoseconds next_unschedulable_flush_{0};
