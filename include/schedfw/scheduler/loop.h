@@ -211,7 +211,7 @@ class SchedulingLoop : private PodGroupLookup {
   std::vector<std::string> deleted_;
   std::uint64_t version_ = 1;  // grows when a pod is bound or deleted, and by events
   std::unordered_map<std::uint64_t, std::uint64_t> tried_at_;  // entity → version; look-ups only
-  std::size_t bound_ = 0;  // by the loop
+  std::size_t bound_ = 0;                                      // by the loop
   std::int64_t attempts_ = 0;
   std::int64_t attempts_at_change_ = 0;
   std::chrono::nanoseconds next_unschedulable_flush_{0};
