@@ -69,12 +69,9 @@ SchedulingLoop::SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptio
              scheduler.pod_groups() ? this : nullptr) {
   queue_.SetSnapshot(&cluster_.view());
   next_unschedulable_flush_ = clock_.Now() + kUnschedulableFlush;
-  for (Row row = 0; row < view().size(); ++row) {
-    for (const PodPtr& pod : view().pods(row)) CountGroup(*pod, 1, 1);
-  }
+  CountGroups();
   std::vector<std::pair<std::string, PodPtr>> pending;
   for (PodPtr& pod : view().Pending()) {
-    CountGroup(*pod, 1, 0);
     std::string name = pod->pod->metadata.ns + '\0' + pod->pod->metadata.name;
     pending.emplace_back(std::move(name), std::move(pod));
   }
@@ -87,13 +84,18 @@ SchedulingLoop::SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptio
   }
 }
 
-SchedulingLoop::~SchedulingLoop() {
+SchedulingLoop::~SchedulingLoop() { TakeBackAll(); }
+
+// Pods that are on their way to a node wait again.
+void SchedulingLoop::TakeBackAll() {
   while (!binding_.empty()) {  // what may still bind a pod is awaited
     options_.binder->WaitForResult(std::chrono::seconds(1));
     PollBinder();
   }
   for (auto& [key, binding] : waiting_) TakeBack(binding);
+  waiting_.clear();
   for (Binding& binding : unsubmitted_) TakeBack(binding);
+  unsubmitted_.clear();
 }
 
 const api::PodGroup* SchedulingLoop::FindGroup(std::uint64_t group_key) const {
@@ -117,6 +119,14 @@ void SchedulingLoop::CountGroup(const PodInfo& pod, std::int32_t pods, std::int3
   GroupState& state = group_states_[pod.GroupKey()];
   state.pods += pods;
   state.scheduled += scheduled;
+}
+
+void SchedulingLoop::CountGroups() {
+  group_states_.clear();
+  for (Row row = 0; row < view().size(); ++row) {
+    for (const PodPtr& pod : view().pods(row)) CountGroup(*pod, 1, 1);
+  }
+  for (const PodPtr& pod : view().Pending()) CountGroup(*pod, 1, 0);
 }
 
 // --- changes from outside

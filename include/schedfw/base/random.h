@@ -59,6 +59,11 @@ class Random {
   /// A number in [0, 1), one of 2^53 evenly spaced ones.
   constexpr double Uniform() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
+  /// What the next numbers follow from; never all zeros.
+  constexpr const std::array<std::uint64_t, 4>& state() const { return state_; }
+  /// Goes on from the state of another generator, which isn't all zeros.
+  constexpr void set_state(const std::array<std::uint64_t, 4>& state) { state_ = state; }
+
   /// The smallest number the generator gives.
   static constexpr std::uint64_t min() { return 0; }
   /// The largest number the generator gives.

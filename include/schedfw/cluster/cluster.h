@@ -285,6 +285,7 @@ class Cluster {
   }
 
  private:
+  friend class ClusterArchive;
   friend class ClusterReader;
   friend class DryRun;
   using Placement = Snapshot::Placement;

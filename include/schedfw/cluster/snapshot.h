@@ -206,6 +206,7 @@ class Snapshot {
 
  private:
   friend class Cluster;
+  friend class ClusterArchive;
 
   enum class Where : std::uint8_t { kPending, kNode, kOrphan };
   // Where a pod is found; there is one a pod, so it is small.

@@ -19,6 +19,7 @@
 #include "schedfw/base/result.h"
 #include "schedfw/cluster/cluster.h"
 #include "schedfw/scheduler/binding.h"
+#include "schedfw/scheduler/checkpoint_file.h"
 #include "schedfw/scheduler/event_bus.h"
 #include "schedfw/scheduler/events.h"
 #include "schedfw/scheduler/queue.h"
@@ -103,7 +104,28 @@ class SchedulingLoop : private PodGroupLookup {
   /// What the loop has come to.
   RunReport Report() const;
 
+  /// All that the next steps follow from: the cluster, what is queued and since when, nominations,
+  /// the time, random numbers. It holds committed cycles only: pods that are on their way to a node
+  /// are in it as pods that wait to be scheduled, with the attempts that they had. What plugins
+  /// keep for themselves isn't in it. Equal states give equal sections. O(objects).
+  CheckpointFile Checkpoint() const;
+  /// Writes Checkpoint() to a file, between steps. Errors: see WriteCheckpoint.
+  Result<void> Save(const std::string& path) const;
+  /// The sequence of the last checkpoint that Save has tried to write, or that was restored; 0:
+  /// there was none.
+  std::uint64_t saves() const { return saves_; }
+  /// Replaces cluster and loop by those of a checkpoint, and goes on as that loop would have. What
+  /// this one was about to do is taken back; what is with the binder is awaited. A clock of the
+  /// loop's own is set to the checkpoint's time; with another clock, or a clock that is ahead
+  /// already, what was to happen some time later happens that time from now.
+  ///
+  /// Errors: kConfig: it belongs to another configuration (profiles, plugins, arguments, options);
+  /// kParse: see ReadCheckpoint, or it makes no sense. Loop and cluster are then as they were.
+  Result<void> Restore(const CheckpointFile& file);
+  Result<void> Restore(const std::string& path);
+
  private:
+  struct Saved;  // see loop_checkpoint.cc
   struct GroupState {
     std::int32_t pods = 0;       // that name the group
     std::int32_t scheduled = 0;  // of those: on nodes
@@ -139,6 +161,9 @@ class SchedulingLoop : private PodGroupLookup {
   const Snapshot& view() const { return cluster_.view(); }
   Framework* FrameworkOf(const PodInfo& pod) const;
   void CountGroup(const PodInfo& pod, std::int32_t pods, std::int32_t scheduled);
+  void CountGroups();
+  std::uint64_t ConfigDigest() const;
+  static Result<Saved> ReadSaved(std::string_view bytes, Dictionary& dictionary);
   void Changed() {
     ++version_;
     attempts_at_change_ = attempts_;
@@ -163,6 +188,7 @@ class SchedulingLoop : private PodGroupLookup {
   // How the binding has ended: the pod is bound, or back in the queue.
   bool Finish(Binding binding, const Status& status, std::vector<QueuedPod>* left);
   void TakeBack(Binding& binding);
+  void TakeBackAll();
   // A pod has found no node: back to the queue. `nomination` as in PostFilter.
   void Fail(QueuedPod pod, QueuedEntityPtr entity, const Status& status,
             const std::set<std::string>& plugins, const std::optional<std::string>& nomination,
@@ -215,6 +241,7 @@ class SchedulingLoop : private PodGroupLookup {
   std::int64_t attempts_ = 0;
   std::int64_t attempts_at_change_ = 0;
   std::chrono::nanoseconds next_unschedulable_flush_{0};
+  mutable std::uint64_t saves_ = 0;
 };
 
 }  // namespace schedfw

@@ -189,6 +189,8 @@ class SchedulingQueue {
   /// When FlushBackoff has something to do next; nullopt: nothing waits for its backoff.
   std::optional<std::chrono::nanoseconds> NextFlush() const;
 
+  const QueueOptions& options() const { return options_; }
+
   /// A pod as the queue knows it, or null.
   PodPtr Find(std::uint64_t pod_key) const;
 
@@ -218,6 +220,7 @@ class SchedulingQueue {
   const std::map<std::uint64_t, std::vector<QueuedPod>>& incomplete() const { return incomplete_; }
 
  private:
+  friend class QueueArchive;
   enum class Strategy : std::uint8_t { kSkip, kAfterBackoff, kImmediately };
   using Where = QueuedEntity::Where;
   // An entity in a heap or list, which owns it, with what it is sorted by, so that sorting doesn't

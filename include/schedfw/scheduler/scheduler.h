@@ -3,6 +3,7 @@
 #define SCHEDFW_SCHEDULER_SCHEDULER_H_
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -110,6 +111,14 @@ struct FitResult {
   std::optional<Diagnosis> diagnosis;
 };
 
+/// Where a scheduler is in its random numbers and in its search of nodes.
+struct SchedulerDraws {
+  std::array<std::uint64_t, 4> random{};  ///< Random::state()
+  std::size_t start_index = 0;            ///< the next search begins there, in tree order
+
+  friend bool operator==(const SchedulerDraws&, const SchedulerDraws&) = default;
+};
+
 /// Schedules pods with the profiles of a configuration.
 ///
 /// One Scheduler is used by one thread at a time; several may work on snapshots and forks of one
@@ -128,6 +137,17 @@ class Scheduler {
   /// How long a pod that was rejected is left alone: at first, and at most.
   std::chrono::seconds initial_backoff() const { return initial_backoff_; }
   std::chrono::seconds max_backoff() const { return max_backoff_; }
+  /// Tells configurations apart that may schedule differently: profiles, plugins by point with
+  /// weights and arguments, percentages, backoff and options. An argument that is written out
+  /// counts as another one, even if it is the default. The seed doesn't count: see draws().
+  std::uint64_t config_digest() const { return config_digest_; }
+  /// What the results of the next calls follow from, besides cluster and configuration.
+  SchedulerDraws draws() const { return {random_.state(), start_index_}; }
+  /// Goes on where another scheduler was.
+  void set_draws(const SchedulerDraws& draws) {
+    random_.set_state(draws.random);
+    start_index_ = draws.start_index;
+  }
   /// A profile's framework, or nullptr.
   Framework* framework(std::string_view scheduler_name) const {
     const auto it = frameworks_.find(scheduler_name);
@@ -190,6 +210,8 @@ class Scheduler {
   // All profiles share one queue: they must sort it alike (pkg/scheduler/profile/profile.go).
   Result<void> CheckOneQueue(const SchedulerConfig& config) const;
 
+  std::uint64_t DigestOf(const SchedulerConfig& config) const;
+
   Status NoProfile(const PodInfo& pod) const;
 
   static Row NodesOf(const Snapshot& snapshot, const std::set<std::string>& names);
@@ -231,6 +253,7 @@ class Scheduler {
 
   SchedulerOptions options_;
   Random random_;
+  std::uint64_t config_digest_ = 0;
   std::int32_t percentage_of_nodes_to_score_ = 0;
   std::chrono::seconds initial_backoff_{1}, max_backoff_{10};
   std::size_t start_index_ = 0;  // where the next search of nodes begins

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "schedfw/base/digest.h"
 #include "schedfw/base/simd.h"
 #include "schedfw/framework/executor.h"
 #include "schedfw/scheduler/scheduler.h"
@@ -34,7 +35,43 @@ SCHEDFW_INLINE Result<std::unique_ptr<Scheduler>> Scheduler::Create(const Schedu
   for (const auto& [name, framework] : out->frameworks_) {
     framework->SetSchedulerNames(out->names_);
   }
+  out->config_digest_ = out->DigestOf(config);
   return out;
+}
+
+SCHEDFW_INLINE std::uint64_t Scheduler::DigestOf(const SchedulerConfig& config) const {
+  Digest out;
+  const auto number = [&](auto value) { out.Add(static_cast<std::uint64_t>(value)); };
+  number(config.percentage_of_nodes_to_score);
+  number(config.pod_initial_backoff_seconds);
+  number(config.pod_max_backoff_seconds);
+  number(options_.nodes_to_score);
+  number(options_.tie_break);
+  number(options_.handle.generic_workload);
+  number(config.profiles.size());
+  for (const ProfileConfig& profile_config : config.profiles) {
+    const Profile& profile = frameworks_.find(profile_config.scheduler_name)->second->profile();
+    out.Add(profile.name());
+    number(profile.percentage_of_nodes_to_score().value_or(-1));
+    std::set<std::string> plugins;
+    for (const ExtensionPoint point : AllPoints()) {
+      number(profile.at(point).size());
+      for (const PluginRef& plugin : profile.at(point)) {
+        out.Add(plugin.name);
+        number(plugin.weight);
+        plugins.insert(plugin.name);
+      }
+    }
+    std::map<std::string, const Value*> args;
+    for (const PluginConfig& plugin : profile_config.plugin_config) {
+      if (plugins.contains(plugin.name)) args[plugin.name] = &plugin.args;
+    }
+    for (const auto& [name, value] : args) {
+      out.Add(name);
+      out.AddValue(*value);
+    }
+  }
+  return out.value();
 }
 
 SCHEDFW_INLINE ScheduleResult Scheduler::Schedule(const Snapshot& snapshot, const PodInfo& pod) {
