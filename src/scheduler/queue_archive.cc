@@ -22,7 +22,8 @@ constexpr std::uint64_t kFormat = 1;
 constexpr int kOtherPlugin = 63;
 
 // What an entity has besides its numbers.
-constexpr std::uint64_t kIsGroup = 1, kHasBackoff = 2, kHasFlushed = 4, kIsGated = 8;
+constexpr std::uint64_t kIsGroup = 1, kHasBackoff = 2, kHasFlushed = 4, kIsGated = 8,
+                        kWasActive = 16;
 
 }  // namespace
 
@@ -66,11 +67,13 @@ class QueueArchive::Writer {
   }
   void Write(const QueuedEntity& entity, Where where, std::span<const QueuedPod> pods) {
     out_.Number(static_cast<std::uint64_t>(where));
-    out_.Number((entity.is_group ? kIsGroup : 0) | (entity.backoff_expiration ? kHasBackoff : 0) |
-                (entity.flushed ? kHasFlushed : 0) | (entity.gating_plugin >= 0 ? kIsGated : 0));
+    const bool was_active = entity.initial_timestamp != QueuedEntity::kNever;
+    out_.Number((was_active ? kWasActive : 0) | (entity.is_group ? kIsGroup : 0) |
+                (entity.backoff_expiration ? kHasBackoff : 0) | (entity.flushed ? kHasFlushed : 0) |
+                (entity.gating_plugin >= 0 ? kIsGated : 0));
     out_.Signed(entity.priority);
     Time(entity.timestamp);
-    Time(entity.initial_timestamp);
+    if (was_active) Time(entity.initial_timestamp);
     out_.Number(entity.sequence);
     out_.Signed(entity.attempts);
     out_.Signed(entity.unschedulable_count);
@@ -307,13 +310,12 @@ class QueueArchive::Reader {
     }
   }
   void ReadEntity(QueuedEntity& out) {
-    const std::uint64_t has = in_.Number(kIsGroup | kHasBackoff | kHasFlushed | kIsGated);
+    const std::uint64_t has =
+        in_.Number(kIsGroup | kHasBackoff | kHasFlushed | kIsGated | kWasActive);
     out.is_group = (has & kIsGroup) != 0;
     out.priority = in_.Int32();
     out.timestamp = Time();
-    const std::int64_t initial = in_.Signed();
-    // Zero: it hasn't been active yet.
-    if (initial != 0) out.initial_timestamp = Shifted(initial);
+    if ((has & kWasActive) != 0) out.initial_timestamp = Time();
     out.sequence = in_.Number();
     out.attempts = Count();
     out.unschedulable_count = Count();

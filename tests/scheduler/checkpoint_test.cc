@@ -555,19 +555,19 @@ TEST(CheckpointTest, ALoopGoesBackToAnEarlierState) {
 
 // --- files that are refused
 
-class CheckpointFileTest : public ::testing::Test {
+class CheckpointLoopTest : public ::testing::Test {
  protected:
-  CheckpointFileTest() {
+  CheckpointLoopTest() {
     std::string pattern = ::testing::TempDir() + "checkpointXXXXXX";
     folder_ = mkdtemp(pattern.data());
   }
-  ~CheckpointFileTest() override { std::filesystem::remove_all(folder_); }
+  ~CheckpointLoopTest() override { std::filesystem::remove_all(folder_); }
   std::string Path(const std::string& name = "state") const { return folder_ / name; }
 
   std::filesystem::path folder_;
 };
 
-TEST_F(CheckpointFileTest, SavesAreCounted) {
+TEST_F(CheckpointLoopTest, SavesAreCounted) {
   World world(MixedCluster(), WithGroups());
   EXPECT_EQ(world.loop->saves(), 0u);
   ASSERT_TRUE(world.loop->Save(Path()).ok());
@@ -587,7 +587,7 @@ TEST_F(CheckpointFileTest, SavesAreCounted) {
   EXPECT_EQ(world.loop->saves(), 3u);
 }
 
-TEST_F(CheckpointFileTest, RefusedFilesChangeNothing) {
+TEST_F(CheckpointLoopTest, RefusedFilesChangeNothing) {
   World world(MixedCluster(), WithGroups());
   for (int i = 0; i < 4; ++i) StepOn(*world.loop);
   ASSERT_TRUE(world.loop->Save(Path()).ok());
@@ -627,7 +627,7 @@ TEST_F(CheckpointFileTest, RefusedFilesChangeNothing) {
   EXPECT_TRUE(world.loop->Restore(Path()).ok());
 }
 
-TEST_F(CheckpointFileTest, OtherConfigurationsAreRefused) {
+TEST_F(CheckpointLoopTest, OtherConfigurationsAreRefused) {
   const std::string head =
       "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
   const auto profile = [&](const std::string& more) {
@@ -691,6 +691,7 @@ TEST(CheckpointTest, DamagedSectionsAreSafe) {
   const CheckpointFile good = world.loop->Checkpoint();
   World other("", WithGroups());
   ASSERT_TRUE(other.loop->Restore(good).ok());
+  const auto time = other.loop->clock().Now();
   for (std::size_t at = 0; at < good.sections.size(); ++at) {
     const auto& [name, bytes] = good.sections[at];
     const bool is_json = name == "objects" || name == "pods";
@@ -706,7 +707,7 @@ TEST(CheckpointTest, DamagedSectionsAreSafe) {
     EXPECT_EQ(Difference(other.loop->Checkpoint(), good), "");
   }
   Random random(11);
-  int refused = 0;
+  int refused = 0, compared = 0;
   for (int i = 0; i < 4000; ++i) {
     CheckpointFile file = good;
     auto& bytes = file.sections[random.Below(file.sections.size())].second;
@@ -719,11 +720,14 @@ TEST(CheckpointTest, DamagedSectionsAreSafe) {
     } else {
       ++refused;
     }
-    if (i % 64 == 0) {
+    // A damaged time may have moved the clock on, which never goes back: all times move with it.
+    if (i % 64 == 0 && other.loop->clock().Now() == time) {
       EXPECT_EQ(Difference(other.loop->Checkpoint(), good), "");
+      ++compared;
     }
   }
   EXPECT_GT(refused, 400);
+  EXPECT_GT(compared, 0);
 }
 
 // --- a process that dies
@@ -815,7 +819,7 @@ void ExpectConsistent(const SchedulingLoop& loop) {
   ASSERT_EQ(bound + view.Pending().size(), view.PodTotal());
 }
 
-TEST_F(CheckpointFileTest, KilledAtAnyMomentThereIsACommittedState) {
+TEST_F(CheckpointLoopTest, KilledAtAnyMomentThereIsACommittedState) {
   constexpr int kKills = 200;
   const std::string objects = LargeCluster(), path = Path();
   void* memory =
