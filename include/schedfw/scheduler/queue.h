@@ -64,9 +64,9 @@ struct QueueEvent {
 /// Which of the pods that wait an event is for; by default all. A group is meant when one of its
 /// pods is.
 struct EventFilter {
-  std::optional<std::int32_t> max_priority;  ///< only pods of this priority or less
+  std::optional<std::int32_t> max_priority = std::nullopt;  ///< only pods of this priority or less
   std::uint64_t except = 0;                  ///< not this pod, by key
-  std::optional<std::int32_t> min_priority;  ///< only pods of this priority or more
+  std::optional<std::int32_t> min_priority = std::nullopt;  ///< only pods of this priority or more
 };
 
 /// A pod in the queue, alone or in its group.
