@@ -65,7 +65,7 @@ struct QueueEvent {
 /// pods is.
 struct EventFilter {
   std::optional<std::int32_t> max_priority = std::nullopt;  ///< only pods of this priority or less
-  std::uint64_t except = 0;                  ///< not this pod, by key
+  std::uint64_t except = 0;                                 ///< not this pod, by key
   std::optional<std::int32_t> min_priority = std::nullopt;  ///< only pods of this priority or more
 };
 
