@@ -63,7 +63,7 @@ std::pair<std::string, std::string> NameOf(const PodInfo& pod) {
 SchedulingLoop::SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptions options)
     : scheduler_(scheduler),
       cluster_(cluster),
-      options_(std::move(options)),
+      options_(options),
       stages_(scheduler),
       clock_(options_.clock != nullptr ? *options_.clock : own_clock_),
       queue_(scheduler, clock_, QueueOf(scheduler, options_),

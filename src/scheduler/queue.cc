@@ -700,9 +700,8 @@ void SchedulingQueue::AddUnschedulable(QueuedEntityPtr entity, PluginBits unsche
   entity->sequence = ++last_sequence_;
   // scheduling_queue.go, determineSchedulingHintForInFlightPod.
   Strategy strategy = Strategy::kSkip;
-  if ((unschedulable | pending) == 0) {
-    strategy = Strategy::kAfterBackoff;
-  } else if (const std::uint64_t* flight = in_flight_.Find(key); flight == nullptr) {
+  const std::uint64_t* flight = in_flight_.Find(key);
+  if ((unschedulable | pending) == 0 || flight == nullptr) {
     strategy = Strategy::kAfterBackoff;
   } else {
     for (std::size_t i = *flight - first_event_; i < events_.size(); ++i) {
