@@ -24,7 +24,9 @@ DEPENDS = {
     "NodeUnschedulable": "row (spec.unschedulable)",
     "PodTopologySpread": "domain (pods of the namespace by label, node labels and taints); "
     "weights and NormalizeScore: feasible set",
+    "PriorityDrift": "-",
     "PrioritySort": "-",
+    "ReadinessFilter": "row (none: the gates of the pod)",
     "SchedulingGates": "-",
     "TaintToleration": "row (taints); NormalizeScore: feasible set",
 }
