@@ -1,6 +1,7 @@
 #include "schedfw/scheduler/loop.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 
 #include "schedfw/framework/event_classify.h"
@@ -90,10 +91,13 @@ SchedulingLoop::~SchedulingLoop() { TakeBackAll(); }
 
 // Pods that are on their way to a node wait again.
 void SchedulingLoop::TakeBackAll() {
+  const bool stands_still = dynamic_cast<InlineAdapter*>(options_.binder) != nullptr;
   while (!binding_.empty()) {  // what may still bind a pod is awaited
-    options_.binder->WaitForResult(std::chrono::seconds(1));
+    if (!options_.binder->WaitForResult(std::chrono::seconds(1)) && stands_still) break;
     PollBinder();
   }
+  for (auto& [job, binding] : binding_) TakeBack(*binding);
+  binding_.clear();
   for (auto& [key, binding] : waiting_) TakeBack(binding);
   waiting_.clear();
   for (Binding& binding : unsubmitted_) TakeBack(binding);
@@ -121,6 +125,22 @@ void SchedulingLoop::CountGroup(const PodInfo& pod, std::int32_t pods, std::int3
   GroupState& state = group_states_[pod.GroupKey()];
   state.pods += pods;
   state.scheduled += scheduled;
+}
+
+void SchedulingLoop::CountGroup(const PodInfo& pod, std::int32_t sign) {
+  if (view().IsPending(pod.Key())) return CountGroup(pod, sign, 0);
+  const api::ObjectMeta& meta = pod.pod->metadata;
+  if (view().RowOf(meta.ns, meta.name)) CountGroup(pod, sign, sign);
+}
+
+bool SchedulingLoop::IsOnItsWay(std::uint64_t key) const {
+  return waiting_.contains(key) ||
+         std::any_of(binding_.begin(), binding_.end(),
+                     [&](const auto& entry) {
+                       return !entry.second->deleted && entry.second->assumed->Key() == key;
+                     }) ||
+         std::any_of(unsubmitted_.begin(), unsubmitted_.end(),
+                     [&](const Binding& binding) { return binding.assumed->Key() == key; });
 }
 
 void SchedulingLoop::CountGroups() {
@@ -151,7 +171,7 @@ Result<void> SchedulingLoop::AddPod(api::Pod pod) {
       queue_.MoveAll(PodEvent(EventResource::kUnscheduledPod, kAdd, nullptr, added));
     }
   } else {
-    CountGroup(*added, 1, 1);
+    CountGroup(*added, 1);
     queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kAdd, nullptr, added));
   }
   return {};
@@ -171,11 +191,14 @@ Result<void> SchedulingLoop::DeletePod(std::string_view ns, std::string_view nam
     Finish(std::move(binding), Status::Error("the pod was deleted"), nullptr);
     break;
   }
+  for (auto& [job, binding] : binding_) {
+    if (binding->assumed->Key() == key) binding->deleted = true;
+  }
   const bool pending = view().IsPending(key);
   const PodPtr last = view().FindPod(key);
+  CountGroup(*pod, -1);
   if (auto done = cluster_.DeletePod(ns, name); !done) return done;
   Changed();
-  CountGroup(*pod, -1, pending ? 0 : -1);
   nominations_.erase(key);
   messages_.erase(key);
   if (!pending) {
@@ -196,8 +219,8 @@ Result<void> SchedulingLoop::UpdatePod(api::Pod pod) {
   const PodPtr before = view().FindPod(ns, name);
   const std::string old_nomination = before ? before->pod->status.nominated_node_name : "";
   if (before && pod.IsTerminal()) return DeletePod(ns, name);
-  if (before && waiting_.contains(before->Key())) {
-    if (!pod.metadata.deletion_timestamp_ns) {
+  if (before && IsOnItsWay(before->Key())) {
+    if (!pod.metadata.deletion_timestamp_ns || !waiting_.contains(before->Key())) {
       return ArgumentError("Pod " + before->FullName() + " is on its way to a node");
     }
     RejectWaiting(before->Key(), Status::Unschedulable("the pod is being deleted"));
@@ -208,12 +231,15 @@ Result<void> SchedulingLoop::UpdatePod(api::Pod pod) {
   const bool keeps_nomination = queued && queued->pod->status.nominated_node_name.empty() &&
                                 pod.status.nominated_node_name.empty();
   const bool was_pending = before && view().IsPending(before->Key());
-  if (auto done = cluster_.UpdatePod(std::move(pod)); !done) return done;
+  if (before) CountGroup(*before, -1);
+  if (auto done = cluster_.UpdatePod(std::move(pod)); !done) {
+    if (before) CountGroup(*before, 1);
+    return done;
+  }
   const PodPtr now = stages_.ApplyTo(cluster_, view().FindPod(ns, name));
   Changed();
   const bool pending = view().IsPending(now->Key());
-  CountGroup(*before, -1, was_pending ? 0 : -1);
-  CountGroup(*now, 1, pending ? 0 : 1);
+  CountGroup(*now, 1);
   if (was_pending && !pending) {
     nominations_.erase(now->Key());
     queue_.Delete(*before);
@@ -471,7 +497,7 @@ ScheduleResult SchedulingLoop::Schedule(const Snapshot& snapshot, const PodInfo&
     out.status = Status::Unresolvable("no nodes available to schedule pods");
     return out;
   }
-  state.Clear();
+  EndCycle(state);
   const Status thrown = Guard([&] {
     out = scheduler_.Schedule(snapshot, pod, state, within);
     return Status();
@@ -509,7 +535,7 @@ void SchedulingLoop::PodCycle(QueuedEntityPtr entity) {
     pending = result.diagnosis->PendingPlugins();
     nomination = PostFilter(*pod, *result.diagnosis, state_, message);
   }
-  state_.Clear();
+  EndCycle(state_);
   QueuedPod queued = std::move(entity->one);
   Fail(std::move(queued), std::move(entity), Status(result.status.code(), std::move(message)),
        plugins, nomination, nullptr, pending);
@@ -527,7 +553,7 @@ std::optional<std::string> SchedulingLoop::PostFilter(const PodInfo& pod,
   });
   if (!status.message().empty()) message += " " + status.message();
   if (status.code() == Code::kError) return std::nullopt;
-  state.Clear();  // what it shares with the cluster would be copied
+  EndCycle(state);  // what it shares with the cluster would be copied
   if (status.ok() && result.nominated_node_name) {
     Evict(result.victims, *result.nominated_node_name, pod);
   }
@@ -561,10 +587,15 @@ void SchedulingLoop::Evict(const std::vector<Victim>& victims, const std::string
 void SchedulingLoop::EvictPod(const PodPtr& victim, const PodPtr& preemptor,
                               std::string_view node) {
   const std::uint64_t key = victim->Key();
-  for (auto& [job, binding] : binding_) {  // it goes when it is bound
-    if (binding->assumed->Key() != key) continue;
-    binding->evicted = true;
-    return;
+  const auto goes_when_bound = [&](Binding& binding) {
+    if (binding.deleted || binding.assumed->Key() != key) return false;
+    return binding.evicted = true;
+  };
+  for (auto& [job, binding] : binding_) {
+    if (goes_when_bound(*binding)) return;
+  }
+  for (Binding& binding : unsubmitted_) {
+    if (goes_when_bound(binding)) return;
   }
   if (waiting_.contains(key)) {  // not bound yet: it waits again, and isn't deleted
     RejectWaiting(key, Status::Error("preempted while it waited at Permit"));
@@ -582,7 +613,9 @@ void SchedulingLoop::EvictPod(const PodPtr& victim, const PodPtr& preemptor,
 void SchedulingLoop::Nominate(const PodInfo& pod, const std::string& node) {
   if (!view().IsPending(pod.Key())) return;
   const auto [ns, name] = NameOf(pod);
+  const bool changes = view().FindPod(pod.Key())->pod->status.nominated_node_name != node;
   (void)cluster_.NominatePod(ns, name, node);  // it waits, so there is nothing to refuse
+  if (changes) bus_.Publish(PodNominated{view().FindPod(pod.Key()), node});
 }
 
 // A pod's object as the queue gets it when the pod has failed.
@@ -660,10 +693,12 @@ bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left,
   binding.assumed = pod;
   const bool plain = !framework.HasBindingPlugins();
   if (plain && options_.binder == nullptr) {
-    state_.Clear();  // what it shares with the cluster would be copied
-  } else {
+    EndCycle(state_);  // what it shares with the cluster would be copied
+  } else if (options_.isolation == Isolation::kOn) {
     binding.state = std::make_unique<CycleState>(std::move(state_));
     state_ = CycleState();
+  } else {
+    binding.state = std::make_unique<CycleState>(state_.Clone());
   }
   if (auto done = cluster_.AssumePod(*pod, row); !done) {
     Fail(std::move(binding.pod), std::move(binding.entity), Status::Error(done.error().message()),
@@ -729,11 +764,15 @@ bool SchedulingLoop::FinishPermit(Binding binding, std::vector<QueuedPod>* left)
 
 void SchedulingLoop::Submit(Binding binding) {
   Framework* framework = FrameworkOf(*binding.assumed);
-  const std::uint64_t id = ++last_job_;
-  auto kept = std::make_unique<Binding>(std::move(binding));
-  const Binding* job = kept.get();
-  const auto submitted = options_.binder->SubmitBindingJob(
-      {id, job->assumed, job->node, [framework, job] { return RunBinding(*framework, *job); }});
+  // Loops that come after each other may use one binder.
+  static std::atomic<std::uint64_t> last_job = 0;
+  const std::uint64_t id = ++last_job;
+  auto kept = std::make_shared<Binding>(std::move(binding));
+  const auto run = [framework, weak = std::weak_ptr<const Binding>(kept)] {
+    const std::shared_ptr<const Binding> job = weak.lock();
+    return job ? RunBinding(*framework, *job) : Status::Error("the binding was given up");
+  };
+  const auto submitted = options_.binder->SubmitBindingJob({id, kept->assumed, kept->node, run});
   switch (submitted) {
     case ExecutorAdapter::Submit::kAccepted:
       binding_.emplace(id, std::move(kept));
@@ -752,6 +791,7 @@ void SchedulingLoop::PollBinder() {
   if (options_.binder == nullptr) return;
   for (BindingResult& result : options_.binder->Poll()) {
     const auto found = binding_.find(result.id);
+    if (found == binding_.end()) continue;  // another loop's, which has given it up
     Binding binding = std::move(*found->second);
     binding_.erase(found);
     Finish(std::move(binding), result.status, nullptr);
@@ -766,7 +806,7 @@ bool SchedulingLoop::Finish(Binding binding, const Status& status, std::vector<Q
   const std::uint64_t key = pod->Key();
   Framework& framework = *FrameworkOf(*pod);
   const auto now = view().FindPod(key);
-  const bool gone = !now || view().IsPending(key);  // deleted, or another one of that name
+  const bool gone = binding.deleted || !now || view().IsPending(key);
   if (!status.ok() || gone) {
     if (!status.ok()) bus_.Publish(BindFailed{pod, binding.node, status});
     TakeBack(binding);
@@ -787,17 +827,14 @@ bool SchedulingLoop::Finish(Binding binding, const Status& status, std::vector<Q
     framework.RunPostBindPlugins(cycle, *binding.state, NodeInfo(*binding.snapshot, binding.row));
     return Status();
   });
-  if (view().Find(binding.node)) {
-    Bound(pod, binding.node);
-  } else {  // its node is gone meanwhile
-    Changed();
-  }
+  Bound(pod, binding.node);
   if (binding.evicted) EvictPod(pod, nullptr, binding.node);
   return true;
 }
 
 // Undoes Assume and Reserve.
 void SchedulingLoop::TakeBack(Binding& binding) {
+  if (options_.isolation == Isolation::kOff) return;
   const PodInfo& pod = *binding.assumed;
   Framework& framework = *FrameworkOf(pod);
   {
@@ -806,6 +843,7 @@ void SchedulingLoop::TakeBack(Binding& binding) {
   }
   binding.state.reset();
   binding.snapshot.reset();
+  if (binding.deleted) return;  // another pod of that name may be assumed
   const bool on_node = view().Find(binding.node).has_value();
   if (!cluster_.ForgetPod(pod)) return;  // it was deleted meanwhile
   CountGroup(pod, on_node ? 0 : 1, on_node ? -1 : 0);

@@ -101,7 +101,7 @@ SchedulingLoop::GroupResult SchedulingLoop::PlaceGroupWithin(const Snapshot& sna
       member.state = std::make_shared<CycleState>(std::move(state_));
       state_ = CycleState();
     }
-    state_.Clear();
+    EndCycle(state_);
     member.tried = true;
     member.status = std::move(result.status);
     if (result.diagnosis) member.plugins = result.diagnosis->UnschedulablePlugins();
@@ -380,7 +380,7 @@ std::optional<std::vector<std::optional<std::string>>> SchedulingLoop::PreemptFo
       const PodInfo& pod = *entity.members[i].pod;
       const std::set<std::string> within = {*placed.members[i].node};
       const ScheduleResult result = Schedule(trial.view(), pod, state_, &within);
-      state_.Clear();
+      EndCycle(state_);
       if (!result.status.ok() || !trial.AssumePod(pod, *result.row)) return false;
     }
     return true;

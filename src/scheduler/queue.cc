@@ -16,6 +16,11 @@ constexpr int kOtherPlugin = 63;  // the bit of all plugins beyond the first 63
 constexpr std::size_t kArity = 4;
 constexpr std::string_view kGangScheduling = "GangScheduling";
 
+constexpr EventResource kAnyResource[] = {
+    EventResource::kAssignedPod, EventResource::kUnscheduledPod,
+    EventResource::kTargetPod,   EventResource::kNode,
+    EventResource::kPodGroup,    EventResource::kCoschedulingPodGroup};
+
 constexpr PluginBits Bit(int plugin) { return PluginBits{1} << plugin; }
 
 // Upstream's windows of backoff are whole seconds (backoff_queue.go, alignToWindow).
@@ -71,12 +76,14 @@ void SchedulingQueue::Collect(Framework& framework, bool groups, ProfileHints& o
         continue;
       }
       // Nothing is known of it: any event may help (runtime/framework.go, defaultEnqueueExtension).
-      for (const EventResource resource :
-           {EventResource::kAssignedPod, EventResource::kUnscheduledPod, EventResource::kTargetPod,
-            EventResource::kNode, EventResource::kPodGroup, EventResource::kCoschedulingPodGroup}) {
+      for (const EventResource resource : kAnyResource) {
         out.hints.push_back({{resource, kAllActions}, bit, {}});
       }
     }
+  }
+  // Nothing is known of who has no name of its own either.
+  for (const EventResource resource : kAnyResource) {
+    out.hints.push_back({{resource, kAllActions}, kOtherPlugin, {}});
   }
   if (!groups) return;
   // plugins/gangscheduling/gangscheduling.go, EventsToRegister.
@@ -393,6 +400,8 @@ bool SchedulingQueue::RunPreEnqueue(QueuedEntity& entity) {
       status = profiles_[pod.profile].framework->RunPreEnqueuePlugins(*pod.pod);
     } catch (const std::exception& error) {
       status = Status::Error(error.what());
+    } catch (...) {
+      status = Status::Error("a plugin threw something that is no exception");
     }
     if (status.ok()) {
       status = PreEnqueueGroup(pod);
@@ -498,8 +507,11 @@ void SchedulingQueue::AddMember(QueuedPod pod) {
   const auto found = entities_of_groups_.find(key);
   if (found == entities_of_groups_.end()) {
     QueuedEntityPtr group = NewGroup(key, pod.timestamp);
+    // A pod whose binding failed backs off: upstream tries it again at once, for as long as it
+    // fails.
+    group->consecutive_errors = pod.consecutive_errors;
     group->members.push_back(std::move(pod));
-    MoveToActive(std::move(group), /*from_backoff=*/false);
+    Requeue(std::move(group), Strategy::kAfterBackoff);
     return;
   }
   const Where where = found->second->where_;
@@ -617,9 +629,10 @@ void SchedulingQueue::Delete(const PodInfo& pod) {
   QueuedEntityPtr entity = Remove(**found);
   if (!entity->is_group || entity->members.size() == 1) return Drop(std::move(entity));
   drop(entity->members);
-  if (where == Where::kUnschedulable) {
+  const bool gated = entity->gating_plugin >= 0;  // perhaps for the pod that goes
+  if (where == Where::kUnschedulable && !gated) {
     Insert(std::move(entity), where);
-  } else if (where == Where::kActive) {
+  } else if (where == Where::kActive || gated) {
     MoveToActive(std::move(entity), /*from_backoff=*/false);
   } else {
     Requeue(std::move(entity), Strategy::kAfterBackoff);
@@ -820,7 +833,7 @@ SchedulingQueue::Strategy SchedulingQueue::WorthRequeuing(const QueuedPod& pod,
     if (hint.worth) {
       try {
         if (hint.worth(*pod.pod, change) == QueueingHint::kSkip) continue;
-      } catch (const std::exception&) {  // a hint that fails is no reason to wait
+      } catch (...) {  // NOLINT: a hint that fails is no reason to wait
       }
     }
     if ((pod.pending & Bit(hint.plugin)) != 0) return Strategy::kImmediately;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <iterator>
 
 #include "schedfw/base/simd.h"
@@ -1059,7 +1060,16 @@ SCHEDFW_INLINE Status Framework::RunBindPlugins(const Cycle& cycle, CycleState& 
 }
 SCHEDFW_INLINE void Framework::RunPostBindPlugins(const Cycle& cycle, CycleState& state,
                                                   const NodeInfo& node) {
-  for (PostBindPlugin* plugin : post_bind_) plugin->PostBind(cycle, state, node);
+  // The pod is bound whatever they do, so each is told; then the first failure goes on.
+  std::exception_ptr error;
+  for (PostBindPlugin* plugin : post_bind_) {
+    try {
+      plugin->PostBind(cycle, state, node);
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace schedfw

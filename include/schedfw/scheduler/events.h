@@ -42,7 +42,7 @@ struct PodAssumed {
   std::string_view node;
 };
 
-/// A pod has its node for good.
+/// A pod has its node for good; the node itself may have been deleted meanwhile.
 struct PodBound {
   PodPtr pod;
   std::string_view node;
@@ -53,6 +53,12 @@ struct BindFailed {
   PodPtr pod;
   std::string_view node;
   const Status& status;
+};
+
+/// A waiting pod was nominated to a node, or its nomination was taken back.
+struct PodNominated {
+  PodPtr pod;
+  std::string_view node;  ///< empty: to none
 };
 
 /// A pod was evicted for another.

@@ -37,6 +37,14 @@ enum class StatusUpdates : std::uint8_t {
   kAtOnce,  ///< as with an API server
 };
 
+/// Whether cycles are kept apart from each other and from what is committed.
+enum class Isolation : std::uint8_t {
+  kOn,
+  /// For comparison only, to show what it is good for: a CycleState isn't cleared at the end of its
+  /// cycle, and what a failed attempt has done isn't taken back, so that its pod stays assumed.
+  kOff,
+};
+
 struct LoopOptions {
   StatusUpdates status_updates = StatusUpdates::kOnFailure;
   /// Backoff; absent: the configuration's.
@@ -46,6 +54,7 @@ struct LoopOptions {
   /// Where PreBind and Bind run; must outlive the loop, which alone submits and polls. Their
   /// plugins are called from its threads then. Null: within the step, each once.
   ExecutorAdapter* binder = nullptr;
+  Isolation isolation = Isolation::kOn;
 };
 
 /// What a run has come to. Pods as "namespace/name", sorted.
@@ -70,7 +79,8 @@ class SchedulingLoop : private PodGroupLookup {
   /// Queues the pods that wait, in the order of namespace and name, as a scheduler that starts up
   /// lists them. `scheduler` and `cluster` must outlive the loop.
   SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptions options = {});
-  /// Pods that wait at Permit go back to those that wait for a node.
+  /// Pods that wait at Permit go back to those that wait for a node. Bindings that run are awaited;
+  /// those that an InlineAdapter would begin only later are given up.
   ~SchedulingLoop() override;
   SchedulingLoop(const SchedulingLoop&) = delete;
   SchedulingLoop& operator=(const SchedulingLoop&) = delete;
@@ -152,6 +162,7 @@ class SchedulingLoop : private PodGroupLookup {
     std::shared_ptr<const Snapshot> snapshot;               // with the pod assumed
     Row row = 0;                                            // in it
     bool evicted = false;                                   // while it was with the binder
+    bool deleted = false;                                   // the same; there may be a new one
     std::map<std::string, std::chrono::nanoseconds> waits;  // at Permit: plugin → until when
   };
   struct MemberResult {
@@ -173,6 +184,9 @@ class SchedulingLoop : private PodGroupLookup {
   const Snapshot& view() const { return cluster_.view(); }
   Framework* FrameworkOf(const PodInfo& pod) const;
   void CountGroup(const PodInfo& pod, std::int32_t pods, std::int32_t scheduled);
+  // The same for a pod as it is in the cluster: one whose node isn't there counts nowhere.
+  void CountGroup(const PodInfo& pod, std::int32_t sign);
+  bool IsOnItsWay(std::uint64_t key) const;
   void CountGroups();
   std::uint64_t ConfigDigest() const;
   static Result<Saved> ReadSaved(std::string_view bytes, Dictionary& dictionary);
@@ -181,6 +195,10 @@ class SchedulingLoop : private PodGroupLookup {
     attempts_at_change_ = attempts_;
   }
 
+  // Nothing of a cycle is found in the next one.
+  void EndCycle(CycleState& state) const {
+    if (options_.isolation == Isolation::kOn) state.Clear();
+  }
   void PodCycle(QueuedEntityPtr entity);
   ScheduleResult Schedule(const Snapshot& snapshot, const PodInfo& pod, CycleState& state,
                           const std::set<std::string>* within = nullptr);
@@ -244,10 +262,9 @@ class SchedulingLoop : private PodGroupLookup {
   std::unordered_map<std::uint64_t, std::string> nominations_;  // look-ups only
   EventBus bus_;
   std::map<std::uint64_t, Binding> waiting_;  // at Permit, by pod
-  // With the binder, by job. Jobs point to them.
-  std::map<std::uint64_t, std::unique_ptr<Binding>> binding_;
-  std::vector<Binding> unsubmitted_;  // the binder had no room
-  std::uint64_t last_job_ = 0;
+  // With the binder, by job. A job that outlives its binding does nothing.
+  std::map<std::uint64_t, std::shared_ptr<Binding>> binding_;
+  std::vector<Binding> unsubmitted_;                         // the binder had no room
   std::unordered_map<std::uint64_t, std::string> messages_;  // of last attempts; look-ups only
   std::vector<std::string> deleted_;
   std::uint64_t version_ = 1;  // grows when a pod is bound or deleted, and by events
