@@ -10,6 +10,8 @@ import schedfw
 # What a plugin's results depend on besides the pod: row (the node alone), node set (all nodes),
 # domain (pods by topology domain), feasible set (which nodes passed).
 DEPENDS = {
+    "Coscheduling": "pods by group, their gates, and which of them have a node; PodGroups of "
+    "scheduling.x-k8s.io; time; node set (minResources)",
     "DefaultBinder": "-",
     "DefaultPreemption": "all filters; pods, their priorities and start times; PodGroups; budgets",
     "ImageLocality": "row; node set (how many nodes have an image)",

@@ -169,15 +169,38 @@ def _place(args: argparse.Namespace) -> None:
     print(f"\nplaced {placements.placed} of {len(placements)} pods")
 
 
+# Coscheduling with the default plugins, as its own manifests enable it.
+_COSCHEDULING = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [
+        {
+            "schedulerName": "default-scheduler",
+            "plugins": {
+                "multiPoint": {"enabled": [{"name": "Coscheduling"}]},
+                "queueSort": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]},
+            },
+        }
+    ],
+}
+
+
 def _run(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
-    scheduler = Scheduler(args.config, threads=args.threads, pod_groups=True)
+    groups = 0 if args.config else cluster._core.coscheduling_group_count
+    config = _COSCHEDULING if groups else args.config
+    scheduler = Scheduler(config, threads=args.threads, pod_groups=True)
     result = scheduler.run(cluster, status_updates=args.status_updates.replace("-", "_"))
     if args.output == "json":
         pods = {"bound": result.bound, "deleted": result.deleted, "pending": list(result.pending)}
         print(json.dumps(pods | {"reasons": result.pending}))
         return
     _notes(cluster, scheduler)
+    if groups:
+        print(
+            f"enabled: Coscheduling, for {groups} PodGroups of scheduling.x-k8s.io",
+            file=sys.stderr,
+        )
     nodes = {pod: cluster.node_of(pod) for pod in result.bound}
     rows = [("POD", "STATE", "NODE", "WHY")]
     rows += [(pod, "bound", nodes[pod] or "-", "") for pod in result.bound]

@@ -52,6 +52,17 @@ QueueEvent NodeEvent(ActionType action, std::shared_ptr<const api::Node> old_nod
   return out;
 }
 
+// As Go writes durations of less than a minute, without trailing zeros.
+std::string Seconds(nanoseconds time) {
+  std::string out = std::to_string(time.count() / 1'000'000'000);
+  if (const auto rest = time.count() % 1'000'000'000; rest != 0) {
+    std::string digits = std::to_string(1'000'000'000 + rest).substr(1);
+    digits.erase(digits.find_last_not_of('0') + 1);
+    out += "." + digits;
+  }
+  return out + "s";
+}
+
 // "namespace/name" as two texts that live as long as the cluster's objects.
 std::pair<std::string, std::string> NameOf(const PodInfo& pod) {
   std::string full = pod.FullName();
@@ -69,6 +80,7 @@ SchedulingLoop::SchedulingLoop(Scheduler& scheduler, Cluster& cluster, LoopOptio
       clock_(options_.clock != nullptr ? *options_.clock : own_clock_),
       queue_(scheduler, clock_, QueueOf(scheduler, options_),
              scheduler.pod_groups() ? this : nullptr) {
+  BecomeHost();
   queue_.SetSnapshot(&cluster_.view());
   next_unschedulable_flush_ = clock_.Now() + kUnschedulableFlush;
   stages_.ApplyTo(cluster_);
@@ -96,6 +108,8 @@ void SchedulingLoop::TakeBackAll() {
     if (!options_.binder->WaitForResult(std::chrono::seconds(1)) && stands_still) break;
     PollBinder();
   }
+  HostSlot& slot = scheduler_.host_slot();
+  if (slot.host == this) slot.host = nullptr;
   for (auto& [job, binding] : binding_) TakeBack(*binding);
   binding_.clear();
   for (auto& [key, binding] : waiting_) TakeBack(binding);
@@ -121,6 +135,7 @@ Framework* SchedulingLoop::FrameworkOf(const PodInfo& pod) const {
 }
 
 void SchedulingLoop::CountGroup(const PodInfo& pod, std::int32_t pods, std::int32_t scheduled) {
+  label_groups_.Count(pod, pods);
   if (pod.scheduling_group == 0 || !scheduler_.pod_groups()) return;
   GroupState& state = group_states_[pod.GroupKey()];
   state.pods += pods;
@@ -145,6 +160,7 @@ bool SchedulingLoop::IsOnItsWay(std::uint64_t key) const {
 
 void SchedulingLoop::CountGroups() {
   group_states_.clear();
+  label_groups_.Clear();
   for (Row row = 0; row < view().size(); ++row) {
     for (const PodPtr& pod : view().pods(row)) CountGroup(*pod, 1, 1);
   }
@@ -210,6 +226,7 @@ Result<void> SchedulingLoop::DeletePod(std::string_view ns, std::string_view nam
     queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, last, nullptr),
                    {.max_priority = last->priority()});
   }
+  Settle();
   return {};
 }
 
@@ -331,6 +348,7 @@ Result<void> SchedulingLoop::DeleteNode(std::string_view name) {
   if (auto done = cluster_.DeleteNode(name); !done) return done;
   Changed();
   bus_.Publish(NodeChanged{NodeChanged::Kind::kDeleted, name});
+  Settle();
   return {};
 }
 
@@ -350,10 +368,26 @@ Result<void> SchedulingLoop::Upsert(api::PodGroup group) {
   return {};
 }
 
+Result<void> SchedulingLoop::Upsert(api::CoschedulingPodGroup group) {
+  api::SetDefaults(group);
+  const std::uint64_t id = LabelGroups::IdOf(group.metadata, view().dictionary());
+  const bool is_new = ObjectStore::Find(view().objects().coscheduling_pod_groups,
+                                        group.metadata.ns, group.metadata.name) == nullptr;
+  if (auto done = cluster_.Upsert(std::move(group)); !done) return done;
+  label_groups_.ObjectCame(id, is_new, clock_.Now());
+  Changed();
+  queue_.SortAnew();
+  QueueEvent event;
+  event.event = {EventResource::kCoschedulingPodGroup, is_new ? kAdd : kUpdate};
+  queue_.MoveAll(event);
+  return {};
+}
+
 // --- steps
 
 bool SchedulingLoop::Step() {
   PollBinder();
+  Settle();
   if (!unsubmitted_.empty()) return false;  // the binder is full: nothing more for it
   queue_.FlushBackoff();
   if (clock_.Now() >= next_unschedulable_flush_) {
@@ -362,7 +396,7 @@ bool SchedulingLoop::Step() {
   }
   RunTimers();
   QueuedEntityPtr entity = queue_.Pop();
-  if (!entity) return false;
+  if (!entity) return ResolveDeadlock();
   ++attempts_;
   tried_at_[entity->key] = version_;
   if (entity->is_group) {
@@ -370,6 +404,7 @@ bool SchedulingLoop::Step() {
   } else {
     PodCycle(std::move(entity));
   }
+  Settle();
   return true;
 }
 
@@ -382,16 +417,22 @@ void SchedulingLoop::RunTimers() {
     std::string plugin;
     for (const auto& [key, binding] : waiting_) {
       for (const auto& [name, until] : binding.waits) {
-        if (until > now || (due != nullptr && until >= when)) continue;
+        if (until > now) continue;
+        if (due != nullptr && std::pair(until, binding.order) >= std::pair(when, due->order)) {
+          continue;
+        }
         due = &binding;
         when = until;
         plugin = name;
       }
     }
     if (due == nullptr) return;
-    RejectWaiting(
-        due->pod.pod->Key(),
-        Status::Unschedulable("rejected due to timeout at plugin " + plugin).WithPlugin(plugin));
+    TimedOut(*due->pod.pod);
+    RejectWaiting(due->pod.pod->Key(),
+                  Status::Unschedulable("rejected due to timeout after waiting " +
+                                        Seconds(when - due->waits_since) + " at plugin " + plugin)
+                      .WithPlugin(plugin));
+    Settle();
   }
 }
 
@@ -434,7 +475,7 @@ Result<RunReport> SchedulingLoop::RunUntilQuiet(const Progress& progress) {
     const std::size_t waiting =
         queue_.active() + queue_.backing_off() + queue_.unschedulable() + InFlight();
     if (progress && !progress(bound_, bound_ + waiting)) break;
-    if (GoesInCircles()) break;
+    if (GoesInCircles() && !StartAnotherRound()) break;
     if (Step()) continue;
     if (!binding_.empty() || !unsubmitted_.empty()) {
       options_.binder->WaitForResult(std::chrono::milliseconds(10));
@@ -447,10 +488,7 @@ Result<RunReport> SchedulingLoop::RunUntilQuiet(const Progress& progress) {
     }
     if (!AdvanceClock()) break;
   }
-  while (!waiting_.empty()) {
-    RejectWaiting(waiting_.begin()->first,
-                  Status::Error("it waited at Permit when nothing more could change"));
-  }
+  TakeBackWaiting();
   return Report();
 }
 
@@ -726,6 +764,8 @@ bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left,
     for (const PermitWait& wait : waits) {
       binding.waits[wait.plugin] = clock_.Now() + std::min(wait.timeout, kMost);
     }
+    binding.waits_since = clock_.Now();
+    binding.order = ++last_waiting_;
     const std::uint64_t key = pod->Key();
     waiting_.emplace(key, std::move(binding));
     return true;
@@ -854,6 +894,8 @@ void SchedulingLoop::RejectWaiting(std::uint64_t key, const Status& status) {
   const auto found = waiting_.find(key);
   Binding binding = std::move(found->second);
   waiting_.erase(found);
+  verdicts_.erase(binding.order);
+  waited_at_ = version_;
   TakeBack(binding);
   const PodPtr back = view().FindPod(key);
   const QueueEvent gone = PodEvent(EventResource::kAssignedPod, kDelete, back, nullptr);

@@ -225,6 +225,7 @@ Result<void> SchedulingLoop::Restore(const CheckpointFile& file) {
   saves_ = file.sequence;
   scheduler_.set_draws(saved->draws);
   CountGroups();
+  BecomeHost();
   QueueArchive::Fill(queue_, *std::move(queued));
   return {};
 }

@@ -260,6 +260,39 @@ void SchedulingQueue::Resort(QueuedEntity& entity) {
   if (entity.where_ != Where::kUnschedulable) SiftDown(heap, SiftUp(heap, at));
 }
 
+void SchedulingQueue::SortAnew(std::span<const std::uint64_t> pod_keys) {
+  if (plain_sort_) return;
+  std::vector<QueuedEntity*> moved;
+  for (const std::uint64_t key : pod_keys) {
+    QueuedEntity* const* found = pods_.Find(key);
+    if (found != nullptr && (*found)->where_ != Where::kUnschedulable) moved.push_back(*found);
+  }
+  const auto place = [&](const QueuedEntity* entity) {
+    return std::pair(entity->where_, places_[entity->slot_]);
+  };
+  std::sort(moved.begin(), moved.end(), [&](const QueuedEntity* a, const QueuedEntity* b) {
+    return place(a) < place(b);
+  });
+  moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
+  // To the back: children before their parents, so that below each all is in order already; to the
+  // front the other way round. Whichever it isn't moves nothing.
+  std::for_each(moved.rbegin(), moved.rend(), [&](QueuedEntity* entity) {
+    SiftDown(HeapOf(entity->where_), places_[entity->slot_]);
+  });
+  for (QueuedEntity* entity : moved) SiftUp(HeapOf(entity->where_), places_[entity->slot_]);
+}
+
+void SchedulingQueue::SortAnew() {
+  if (plain_sort_) return;
+  for (Heap* heap : {&active_, &backoff_, &error_backoff_}) {
+    std::sort(heap->begin(), heap->end(),
+              [&](const Entry& a, const Entry& b) { return Before(a, b); });
+    for (std::size_t i = 0; i < heap->size(); ++i) {
+      places_[(*heap)[i].slot] = static_cast<std::uint32_t>(i);
+    }
+  }
+}
+
 QueuedEntityPtr SchedulingQueue::NewEntity() {
   QueuedEntityPtr out;
   if (free_.empty()) {

@@ -13,7 +13,7 @@ import pytest
 
 import schedfw
 from schedfw.workloads import training_cluster
-from support import GPU, VECTORS, node, pod, run_schedfw
+from support import GPU, ROOT, VECTORS, node, pod, run_schedfw
 
 COMMANDS = {
     "explain": ["--config", "--pod", "--top", "--preempt", "--output"],
@@ -196,6 +196,21 @@ def test_run_evicts(tmp_path):
     assert good("run", tmp_path / "nodes.json") == (
         "bound 0, evicted 0, pending 0 pods after 0 attempts in 0 s of virtual time\n"
     )
+
+
+def test_run_schedules_gangs_without_a_configuration():
+    folder = ROOT / "tests/cases/B43-gang-of-gangs-deadlock"
+    files = [folder / f"{name}.yaml" for name in ("cluster", "pending", "podgroups")]
+    note = "enabled: Coscheduling, for 4 PodGroups of scheduling.x-k8s.io\n"
+    lines = [line.split() for line in good("run", *files, notes=note).splitlines()]
+    assert [line[:2] for line in lines[1:5]] == [
+        [f"default/{pod}", "bound"] for pod in ("a-0", "a-1", "b-0", "b-1")
+    ]
+    tree = json.loads(good("run", *files, "-o", "json"))
+    assert tree["bound"] == ["default/a-0", "default/a-1", "default/b-0", "default/b-1"]
+    assert len(tree["pending"]) == 4
+    # Without the groups' objects the pods are like any others.
+    assert "enabled" not in good("run", *files[:2])
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedfw/api/meta.h"
@@ -30,8 +31,11 @@ struct PodGroup {
   std::optional<std::int32_t> priority;
 };
 
+/// The label by which a pod names its CoschedulingPodGroup.
+inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
+
 /// scheduling.x-k8s.io/v1alpha1 PodGroup, of the Coscheduling plugin: pods name it in the label
-/// scheduling.x-k8s.io/pod-group.
+/// kPodGroupLabel.
 struct CoschedulingPodGroup {
   ObjectMeta metadata;
   std::int32_t min_member = 1;

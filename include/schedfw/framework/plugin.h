@@ -347,6 +347,16 @@ class PermitPlugin : public virtual Plugin {
                         std::chrono::nanoseconds& timeout) = 0;
 };
 
+/// Permit plugins for whose verdict several sets of pods may wait at once, each in the way of the
+/// others.
+class WaitingSetsPlugin : public virtual Plugin {
+ public:
+  /// Pods wait at Permit and nothing is left to try. May reject some of them through the host so
+  /// that others get their room; true: it has. `version` grows when a pod is bound or deleted, and
+  /// by what comes from outside; within one the answer must become false at last.
+  virtual bool ResolveDeadlock(std::uint64_t version) = 0;
+};
+
 /// Does what must be done before the binding.
 class PreBindPlugin : public virtual Plugin {
  public:

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "schedfw/framework/args.h"
+#include "schedfw/framework/host.h"
 #include "schedfw/framework/plugin.h"
 
 namespace schedfw {
@@ -73,6 +74,9 @@ struct Handle {
   /// PodGroups of scheduling.k8s.io count (upstream's feature gate GenericWorkload): what plugins
   /// do with pods on nodes follows the groups that these name.
   bool generic_workload = false;
+  /// Where plugins find what runs the scheduler. Scheduler::Create makes one when it is absent;
+  /// plugins made without a scheduler have none.
+  std::shared_ptr<HostSlot> host;
 };
 
 using PluginPtr = std::shared_ptr<Plugin>;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedfw/plugins/coscheduling.h"
 #include "schedfw/plugins/default_binder.h"
 #include "schedfw/plugins/default_preemption.h"
 #include "schedfw/plugins/image_locality.h"
@@ -88,6 +89,8 @@ SCHEDFW_INLINE Registry InTreeRegistry() {
   using internal::AddInTree;
   using internal::AddWithoutEffect;
   Registry out;
+  AddInTree<Coscheduling, CoschedulingArgs>(
+      out, "All pods of a PodGroup of scheduling.x-k8s.io or none");
   AddInTree<DefaultBinder>(out, "Binds a pod to its node");
   AddInTree<DefaultPreemption, DefaultPreemptionArgs>(
       out, "Makes room by evicting pods of lower priority");

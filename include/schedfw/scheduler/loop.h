@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 #include "schedfw/base/clock.h"
 #include "schedfw/base/result.h"
 #include "schedfw/cluster/cluster.h"
+#include "schedfw/framework/host.h"
 #include "schedfw/scheduler/binding.h"
 #include "schedfw/scheduler/checkpoint_file.h"
 #include "schedfw/scheduler/event_bus.h"
@@ -72,9 +74,11 @@ struct RunReport {
 ///
 /// PodGroups of scheduling.k8s.io count if they do for the scheduler (Handle::generic_workload).
 ///
+/// It is the Host of the scheduler's plugins while it lives; a scheduler has one loop at a time.
+///
 /// Used by one thread. While the loop lives, the cluster is changed through it alone. A plugin that
 /// fails, by a status or an exception, fails the attempt of its pod; the loop goes on.
-class SchedulingLoop : private PodGroupLookup {
+class SchedulingLoop : private PodGroupLookup, private Host {
  public:
   /// Queues the pods that wait, in the order of namespace and name, as a scheduler that starts up
   /// lists them. `scheduler` and `cluster` must outlive the loop.
@@ -87,7 +91,7 @@ class SchedulingLoop : private PodGroupLookup {
 
   const Cluster& cluster() const { return cluster_; }
   const SchedulingQueue& queue() const { return queue_; }
-  const Clock& clock() const { return clock_; }
+  const Clock& clock() const override { return clock_; }
   /// What happens, for handlers that come and go. They run within the loop's calls and may read
   /// everything, but must not call the loop.
   EventBus& bus() { return bus_; }
@@ -112,6 +116,7 @@ class SchedulingLoop : private PodGroupLookup {
   Result<void> DeleteNode(std::string_view name);
   /// Adds or replaces a group.
   Result<void> Upsert(api::PodGroup group);
+  Result<void> Upsert(api::CoschedulingPodGroup group);
 
   /// Takes what the binder has finished, then one attempt: of a pod, or of a group. False: nothing
   /// can be tried now, though bindings may be on their way. O(cycle).
@@ -164,6 +169,13 @@ class SchedulingLoop : private PodGroupLookup {
     bool evicted = false;                                   // while it was with the binder
     bool deleted = false;                                   // the same; there may be a new one
     std::map<std::string, std::chrono::nanoseconds> waits;  // at Permit: plugin → until when
+    std::chrono::nanoseconds waits_since{0};
+    std::uint64_t order = 0;  // among those that wait
+  };
+  // How the waiting of a pod at Permit ends.
+  struct Verdict {
+    std::uint64_t pod = 0;
+    Status status;
   };
   struct MemberResult {
     Status status;                  // Success, or why the pod found no node
@@ -249,6 +261,24 @@ class SchedulingLoop : private PodGroupLookup {
   bool AdvanceClock();
   bool GoesInCircles() const;
 
+  // Host, and what follows from its calls (loop_permit.cc).
+  const Snapshot& snapshot() const override { return view(); }
+  const LabelGroups& label_groups() const override { return label_groups_; }
+  void ForEachWaitingPod(const WaitingPodFn& fn) const override;
+  bool IsWaiting(std::uint64_t pod) const override { return waiting_.contains(pod); }
+  bool AllowWaitingPod(std::uint64_t pod, std::string_view plugin) override;
+  bool RejectWaitingPod(std::uint64_t pod, std::string_view plugin,
+                        const std::string& message) override;
+  void Activate(std::span<const std::uint64_t> pods) override;
+  void OrderChanged(std::span<const std::uint64_t> pods) override { queue_.SortAnew(pods); }
+  void BecomeHost();
+  // Does what plugins have asked of the host. At the end of all that may call them.
+  void Settle();
+  bool ResolveDeadlock();
+  void TakeBackWaiting();
+  void TimedOut(const PodInfo& pod);
+  bool StartAnotherRound();
+
   Scheduler& scheduler_;
   Cluster& cluster_;
   const LoopOptions options_;
@@ -262,6 +292,14 @@ class SchedulingLoop : private PodGroupLookup {
   std::unordered_map<std::uint64_t, std::string> nominations_;  // look-ups only
   EventBus bus_;
   std::map<std::uint64_t, Binding> waiting_;  // at Permit, by pod
+  std::uint64_t last_waiting_ = 0;                              // the last order given
+  std::map<std::uint64_t, Verdict> verdicts_;                   // by the order of waiting
+  std::vector<std::uint64_t> activated_;
+  LabelGroups label_groups_;
+  // Version in which the group of a pod, or a pod without one, ran out of time the last time.
+  std::unordered_map<std::uint64_t, std::uint64_t> timed_out_at_;  // look-ups only
+  std::uint64_t waited_at_ = 0;  // the last version in which a pod was taken back from Permit
+  std::uint64_t round_at_ = 0;   // and in which another round was started
   // With the binder, by job. A job that outlives its binding does nothing.
   std::map<std::uint64_t, std::shared_ptr<Binding>> binding_;
   std::vector<Binding> unsubmitted_;                         // the binder had no room

@@ -204,6 +204,13 @@ class SchedulingQueue {
   /// entity that waits was rejected by a plugin that is interested.
   void MoveAll(const QueueEvent& event, const EventFilter& filter = {});
 
+  /// QueueSort now says something else of these pods: they all belong nearer to the front, or all
+  /// nearer to the back, in the same order as before among themselves. To be called before anything
+  /// else is queued. O(pods given * log pods).
+  void SortAnew(std::span<const std::uint64_t> pod_keys);
+  /// The same when it may say something else of any pods. O(pods * log pods).
+  void SortAnew();
+
   /// The object of a group has come or was changed: its pods take note.
   void GroupChanged(std::uint64_t group_key, const QueueEvent& event);
 

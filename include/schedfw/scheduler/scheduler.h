@@ -134,6 +134,8 @@ class Scheduler {
   const std::vector<std::string>& profile_names() const { return names_; }
   /// True when PodGroups of scheduling.k8s.io count (Handle::generic_workload).
   bool pod_groups() const { return options_.handle.generic_workload; }
+  /// Where plugins look for what runs the scheduler; never null.
+  HostSlot& host_slot() const { return *options_.handle.host; }
   /// How long a pod that was rejected is left alone: at first, and at most.
   std::chrono::seconds initial_backoff() const { return initial_backoff_; }
   std::chrono::seconds max_backoff() const { return max_backoff_; }

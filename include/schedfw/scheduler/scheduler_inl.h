@@ -15,6 +15,7 @@ namespace schedfw {
 SCHEDFW_INLINE Result<std::unique_ptr<Scheduler>> Scheduler::Create(const SchedulerConfig& config,
                                                                     const Registry& registry,
                                                                     SchedulerOptions options) {
+  if (!options.handle.host) options.handle.host = std::make_shared<HostSlot>();
   auto out = std::unique_ptr<Scheduler>(new Scheduler(std::move(options)));
   out->percentage_of_nodes_to_score_ = config.percentage_of_nodes_to_score;
   out->initial_backoff_ = std::chrono::seconds(config.pod_initial_backoff_seconds);
