@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 
+#include "schedfw/framework/duration.h"
 #include "schedfw/framework/event_classify.h"
 #include "schedfw/framework/framework.h"
 
@@ -50,17 +51,6 @@ QueueEvent NodeEvent(ActionType action, std::shared_ptr<const api::Node> old_nod
   out.old_node = std::move(old_node);
   out.new_node = std::move(new_node);
   return out;
-}
-
-// As Go writes durations of less than a minute, without trailing zeros.
-std::string Seconds(nanoseconds time) {
-  std::string out = std::to_string(time.count() / 1'000'000'000);
-  if (const auto rest = time.count() % 1'000'000'000; rest != 0) {
-    std::string digits = std::to_string(1'000'000'000 + rest).substr(1);
-    digits.erase(digits.find_last_not_of('0') + 1);
-    out += "." + digits;
-  }
-  return out + "s";
 }
 
 // "namespace/name" as two texts that live as long as the cluster's objects.
@@ -430,7 +420,7 @@ void SchedulingLoop::RunTimers() {
     TimedOut(*due->pod.pod);
     RejectWaiting(due->pod.pod->Key(),
                   Status::Unschedulable("rejected due to timeout after waiting " +
-                                        Seconds(when - due->waits_since) + " at plugin " + plugin)
+                                        FormatDuration(when - due->waits_since) + " at plugin " + plugin)
                       .WithPlugin(plugin));
     Settle();
   }

@@ -611,7 +611,9 @@ TEST(CoschedulingLoop, ALateMemberCompletesTheGang) {
   EXPECT_EQ(loop.RunUntilQuiet()->bound, List());
   EXPECT_EQ(Why(loop.Report(), "a1"),
             "0/1 nodes are available: pre-filter pod a1 cannot find enough sibling pods, current "
-            "pods number: 2, minMember of group: 3. ");
+            "pods number: 2, minMember of group: 3. preemption: 0/1 nodes are available: 1 "
+            "Preemption is not helpful for scheduling., PodGroup default/a gets rejected due to "
+            "Pod a1 is unschedulable even after PostFilter");
   ASSERT_TRUE(loop.AddPod(api::ParseObjects(MemberYaml("a2", "a"))->pods[0]).ok());
   EXPECT_EQ(loop.RunUntilQuiet()->bound.size(), 3u);
 }

@@ -570,7 +570,9 @@ TEST(Loop, ATimeoutAtPermitNamesItsPlugin) {
   LoopRun run(NodeYaml("n1", "", "1") + Prio("p", 0), {}, WithProbes(script, {"Slow", "Quick"}));
   const std::string before = Describe(run.cluster);
   const RunReport report = run.Quiet();
-  EXPECT_EQ(report.pending.at(0).second, "rejected due to timeout at plugin Quick");
+  // runtime/waiting_pods_map.go
+  EXPECT_EQ(report.pending.at(0).second,
+            "rejected due to timeout after waiting 5s at plugin Quick");
   EXPECT_EQ(Describe(run.cluster), before);
   EXPECT_EQ(report.attempts, 1);  // its own place coming free is no news for it
   run.loop->queue().ForEach([&](const QueuedEntity& entity) {
@@ -582,7 +584,28 @@ TEST(Loop, AWaitLastsAQuarterOfAnHourAtMost) {
   const auto script = std::make_shared<Script>();
   script->waits["p"] = {{"Probe", std::chrono::hours(5)}};
   LoopRun run(NodeYaml("n1") + Prio("p", 0), {}, WithProbes(script));
-  EXPECT_EQ(run.Quiet().duration, nanoseconds(std::chrono::minutes(15)));
+  const RunReport report = run.Quiet();
+  EXPECT_EQ(report.duration, nanoseconds(std::chrono::minutes(15)));
+  EXPECT_EQ(report.pending.at(0).second,
+            "rejected due to timeout after waiting 15m0s at plugin Probe");
+}
+
+TEST(Loop, ATimeoutAtPermitIsWrittenAsGoWritesDurations) {
+  const std::pair<nanoseconds, const char*> times[] = {
+      {nanoseconds(7), "7ns"},
+      {nanoseconds(1'500), "1.5µs"},
+      {nanoseconds(20'000'000), "20ms"},
+      {nanoseconds(1'050'000'000), "1.05s"},
+      {seconds(60), "1m0s"},
+      {nanoseconds(90'500'000'000), "1m30.5s"},
+  };
+  for (const auto& [time, text] : times) {
+    const auto script = std::make_shared<Script>();
+    script->waits["p"] = {{"Probe", time}};
+    LoopRun run(NodeYaml("n1") + Prio("p", 0), {}, WithProbes(script));
+    EXPECT_EQ(run.Quiet().pending.at(0).second,
+              std::string("rejected due to timeout after waiting ") + text + " at plugin Probe");
+  }
 }
 
 TEST(Loop, PodsAndNodesMayGoWhileAPodWaitsAtPermit) {

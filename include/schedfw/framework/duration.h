@@ -1,12 +1,15 @@
-// GoDuration: a duration as configurations write it.
+// Durations as Go reads and writes them.
 #ifndef SCHEDFW_FRAMEWORK_DURATION_H_
 #define SCHEDFW_FRAMEWORK_DURATION_H_
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -49,6 +52,27 @@ inline std::optional<double> ParseDuration(std::string_view text) {
   }
   if (total > 9223372036.854775807) return std::nullopt;
   return sign * total;
+}
+
+/// A time of 0 or more as Go writes it (time.Duration.String): "1m30s", "1.5s", "20ms".
+inline std::string FormatDuration(std::chrono::nanoseconds time) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const std::int64_t ns = time.count();
+  const auto decimal = [](std::int64_t amount, std::int64_t unit) {
+    std::string out = std::to_string(amount / unit);
+    if (amount % unit == 0) return out;
+    std::string digits = std::to_string(unit + amount % unit).substr(1);
+    digits.erase(digits.find_last_not_of('0') + 1);
+    return out + "." + digits;
+  };
+  if (ns != 0 && ns < 1'000) return std::to_string(ns) + "ns";
+  if (ns != 0 && ns < 1'000'000) return decimal(ns, 1'000) + "\u00b5s";
+  if (ns != 0 && ns < kSecond) return decimal(ns, 1'000'000) + "ms";
+  std::string out;
+  const std::int64_t minutes = ns / (60 * kSecond);
+  if (minutes >= 60) out += std::to_string(minutes / 60) + "h";
+  if (minutes > 0) out += std::to_string(minutes % 60) + "m";
+  return out + decimal(ns % (60 * kSecond), kSecond) + "s";
 }
 
 }  // namespace schedfw

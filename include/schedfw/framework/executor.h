@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "schedfw/framework/executor_options.h"
+#include "schedfw/framework/thread_team.h"
 
 namespace schedfw {
 
@@ -32,8 +33,7 @@ class Executor {
     const auto allowed =
         tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
     if (options_.threads > 1) {
-      arena_ =
-          std::make_shared<tbb::task_arena>(std::min(options_.threads, static_cast<int>(allowed)));
+      team_ = std::make_shared<ThreadTeam>(std::min(options_.threads, static_cast<int>(allowed)));
     }
   }
 
@@ -53,14 +53,7 @@ class Executor {
       for (std::size_t i = 0; i < blocks; ++i) fn(i * block, std::min(count, (i + 1) * block));
       return;
     }
-    InArena([&] {
-      tbb::parallel_for(tbb::blocked_range<std::size_t>(0, blocks, 1),
-                        [&](const tbb::blocked_range<std::size_t>& range) {
-                          for (std::size_t i = range.begin(); i != range.end(); ++i) {
-                            fn(i * block, std::min(count, (i + 1) * block));
-                          }
-                        });
-    });
+    Run(blocks, [&](std::size_t i) { fn(i * block, std::min(count, (i + 1) * block)); });
   }
 
   /// Calls fn(i) for i in [0, count), each as a task of its own if work on that many rows is worth
@@ -71,12 +64,13 @@ class Executor {
       for (std::size_t i = 0; i < count; ++i) fn(i);
       return;
     }
-    InArena([&] { tbb::parallel_for(std::size_t{0}, count, fn); });
+    Run(count, fn);
   }
 
-  /// Rows from which on a second thread pays. A parallel loop costs some 10 µs, mostly for waking a
-  /// thread; the passes of a cycle (Filter, Score, the sum) take 1 to 6 ns a row, so half of the
-  /// work must be worth more than that (benchmarks/cycle_benchmark.cc, BM_Schedule).
+  /// Rows from which on a second thread pays whatever the plugins are: the passes of a cycle
+  /// (Filter, Score, the sum) take 1 to 6 ns a row, a parallel loop some 2 µs, and what one thread
+  /// has written the other reads from a cache that isn't its own. With half as many rows some
+  /// clusters gain a third and others lose a tenth (benchmarks/cycle_benchmark.cc, BM_Schedule).
   static constexpr std::size_t kParallelRows = 8192;
 
  private:
@@ -84,20 +78,27 @@ class Executor {
 
   bool IsSerial(std::size_t count) const { return options_.threads == 1 || count < parallel_rows_; }
 
-  // In the caller's arena a thread that waits for its blocks takes no work of the caller's: that
-  // could be another cycle, on top of this one.
   template <typename F>
-  void InArena(F&& fn) const {
-    if (arena_) {
-      arena_->execute(fn);
+  void Run(std::size_t count, F&& fn) const {
+    if (team_ && team_->Run(count, fn)) return;
+    const auto loop = [&] {
+      tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1),
+                        [&](const tbb::blocked_range<std::size_t>& range) {
+                          for (std::size_t i = range.begin(); i != range.end(); ++i) fn(i);
+                        });
+    };
+    if (team_) {  // within one of its loops
+      team_->arena().execute(loop);
     } else {
-      tbb::this_task_arena::isolate(fn);
+      // In the caller's arena a thread that waits for its blocks takes no work of the caller's:
+      // that could be another cycle, on top of this one.
+      tbb::this_task_arena::isolate(loop);
     }
   }
 
   ExecutorOptions options_;
   std::size_t parallel_rows_;  // fewer are done on the calling thread
-  std::shared_ptr<tbb::task_arena> arena_;
+  std::shared_ptr<ThreadTeam> team_;
 };
 
 }  // namespace schedfw

@@ -27,6 +27,13 @@ namespace schedfw {
 
 class Executor;
 
+/// The highest of each `rows` totals in turn, the last of what is left: where the winner is needn't
+/// be looked for among the others.
+struct BlockMaxima {
+  std::span<const std::int64_t> highest;
+  std::size_t rows = 0;
+};
+
 /// The plugins of a profile, ready to run (pkg/scheduler/framework/runtime/framework.go).
 ///
 /// One instance runs one cycle at a time and keeps buffers between cycles.
@@ -105,6 +112,8 @@ class Framework {
   /// total of each feasible node; valid until the next call.
   std::span<const std::int64_t> RunScorePlugins(const Cycle& cycle, std::span<const Row> feasible,
                                                 ScoreMatrix* matrix, Status& status);
+  /// The highest of the totals that the last RunScorePlugins returned, block by block.
+  BlockMaxima block_maxima() const { return {block_maxima_, maxima_block_}; }
 
   /// Filter to Score for a pod whose plan came up before, by asking again only what has changed
   /// since (see PlanCache). RunPreFilterPlugins has run and narrowed no nodes. False: the whole
@@ -239,6 +248,8 @@ class Framework {
   std::vector<Row> passed_;           // by block: how many of its rows
   std::vector<std::int64_t> scores_;  // of plugins that need all of them at once
   std::vector<std::int64_t> total_;
+  std::vector<std::int64_t> block_maxima_;  // of total_
+  std::size_t maxima_block_ = 0;            // how many totals each is of
   std::mutex mutex_;
 
   // Of the running cycle by groups.

@@ -45,12 +45,17 @@ inline Status RejectOrFault(const char* what, const Plugin& plugin, const Status
   return status.IsRejected() ? status.WithPlugin(plugin.Name()) : Fault(what, plugin, status);
 }
 
-// Rows without gaps are a range, over which loops are faster.
-inline Rows AsRows(std::span<const Row> list) {
-  if (!list.empty() && list.back() - list.front() + 1 == list.size()) {
-    return RowRange{list.front(), list.back() + 1};
-  }
-  return list;
+inline std::int64_t Highest(const std::int64_t* totals, std::size_t count) {
+  std::int64_t out = totals[0];
+  RunSimd(
+      [](const std::int64_t* in, std::size_t n, std::int64_t* __restrict highest)
+          SCHEDFW_SIMD_LOOP {
+            std::int64_t max = *highest;
+            for (std::size_t i = 0; i < n; ++i) max = in[i] > max ? in[i] : max;
+            *highest = max;
+          },
+      totals, count, &out);
+  return out;
 }
 
 // Adds score × weight to the totals; false when a score isn't from 0 to 100.
@@ -373,9 +378,11 @@ SCHEDFW_INLINE std::span<const std::int64_t> Framework::Score(const Cycle& cycle
   const bool parallel_normalize =
       !unsafe && executor_->options().normalize == NormalizeMode::kParallel;
   const Row block = executor_->BlockRows(nodes);
+  maxima_block_ = block;
+  block_maxima_.resize((nodes + block - 1) / block);
   bool bad = false;
   const auto score_block = [&](std::size_t begin, std::size_t end) {
-    const Rows rows = internal::AsRows(feasible.subspan(begin, end - begin));
+    const Rows rows = Rows::Of(feasible.subspan(begin, end - begin));
     const Row count = rows.size();
     std::int64_t* total = total_.data() + begin;
     std::fill_n(total, count, uniform_total);
@@ -398,18 +405,19 @@ SCHEDFW_INLINE std::span<const std::int64_t> Framework::Score(const Cycle& cycle
         score.bounds.Add(bounds);
       }
     }
+    if (kept == 0) block_maxima_[begin / block] = internal::Highest(total, count);
   };
   if (unsafe) {
     // A plugin that isn't thread-safe gets all rows in one call.
     for (ActiveScore& score : active_scores_) {
       if (score.scores == nullptr) continue;
       if (!score.entry->plugin->IsThreadSafe()) {
-        ScoreBlock(cycle, internal::AsRows(feasible), score, score.scores);
+        ScoreBlock(cycle, Rows::Of(feasible), score, score.scores);
         continue;
       }
       for (std::size_t begin = 0; begin < nodes; begin += block) {
         const std::size_t size = std::min<std::size_t>(block, nodes - begin);
-        ScoreBlock(cycle, internal::AsRows(feasible.subspan(begin, size)), score,
+        ScoreBlock(cycle, Rows::Of(feasible.subspan(begin, size)), score,
                    score.scores + begin);
       }
     }
@@ -429,7 +437,7 @@ SCHEDFW_INLINE std::span<const std::int64_t> Framework::Score(const Cycle& cycle
     if (!TakeFault("running NormalizeScore plugins: ", status)) return {};
     const ActiveScore* out_of_range = nullptr;
     const auto sum_block = [&](std::size_t begin, std::size_t end) {
-      const Rows rows = internal::AsRows(feasible.subspan(begin, end - begin));
+      const Rows rows = Rows::Of(feasible.subspan(begin, end - begin));
       for (const ActiveScore& score : active_scores_) {
         if (score.scores == nullptr) continue;
         if (parallel_normalize && score.entry->blocks != nullptr) {
@@ -441,6 +449,7 @@ SCHEDFW_INLINE std::span<const std::int64_t> Framework::Score(const Cycle& cycle
           if (out_of_range == nullptr || &score < out_of_range) out_of_range = &score;
         }
       }
+      block_maxima_[begin / block] = internal::Highest(total_.data() + begin, end - begin);
     };
     executor_->ForBlocks(nodes, block, !parallel_normalize, sum_block);
     if (out_of_range != nullptr) {

@@ -38,6 +38,14 @@ class Rows {
   Rows(std::span<const Row> list)                                     // NOLINT
       : list_(list.data()), size_(static_cast<Row>(list.size())) {}
 
+  /// A list that has no gaps is a range, over which loops are faster.
+  static Rows Of(std::span<const Row> list) {
+    if (!list.empty() && list.back() - list.front() + 1 == list.size()) {
+      return RowRange{list.front(), list.back() + 1};
+    }
+    return list;
+  }
+
   Row size() const { return size_; }
   bool IsRange() const { return list_ == nullptr; }
   Row operator[](Row i) const { return list_ == nullptr ? begin_ + i : list_[i]; }

@@ -473,15 +473,28 @@ class PodTopologySpread : public PreFilterPlugin,
     const std::size_t ordinals = fixed.column->OrdinalCount();
     if (ordinals <= 64 && state.ignored.empty()) {  // a bit each: nothing is stored in the loop
       const std::uint32_t* ordinal = fixed.column->ordinals.data();
+      // Once all have been seen the rest needn't be looked at.
+      const std::uint64_t all =
+          (~std::uint64_t{0} >> (64 - ordinals)) & ~std::uint64_t{fixed.complete};
       std::uint64_t seen = 0;
-      for (const Row row : feasible) seen |= std::uint64_t{1} << ordinal[row];
+      std::uint32_t buffer[kMaxBlockRows];
+      for (std::size_t begin = 0; begin < feasible.size() && seen != all; begin += kMaxBlockRows) {
+        const std::size_t size = std::min<std::size_t>(kMaxBlockRows, feasible.size() - begin);
+        const Rows rows = Rows::Of(feasible.subspan(begin, size));
+        RunSimd(
+            [](const std::uint32_t* in, Row n, std::uint64_t* __restrict out) SCHEDFW_SIMD_LOOP {
+              std::uint64_t bits = *out;
+              for (Row i = 0; i < n; ++i) bits |= std::uint64_t{1} << in[i];
+              *out = bits;
+            },
+            rows.Of(ordinal, buffer), rows.size(), &seen);
+      }
       if (!fixed.complete && (seen & 1) != 0) {  // nodes without the key
         seen = (seen & ~std::uint64_t{1}) | std::uint64_t{1} << fixed.empty_value;
       }
       return std::popcount(seen);
     }
     present.assign(ordinals, 0);
-    // Once all have been seen the rest needn't be looked at.
     const std::size_t all = present.size() - (fixed.complete ? 1 : 0);
     std::size_t seen = 0;
     for (const Row row : feasible) {

@@ -183,7 +183,9 @@ class SpreadCounts {
         std::fill(fixed->eligible.begin(), fixed->eligible.end(), std::uint8_t{1});
         std::fill(counts.begin() + 1, counts.end(), std::int64_t{0});
         const std::uint32_t* ordinals = columns[i]->ordinals.data();
-        for (Row row = 0; row < known.size(); ++row) counts[ordinals[row]] += known[row];
+        for (Row row = 0; row < known.size(); ++row) {
+          if (known[row] != 0) counts[ordinals[row]] += known[row];  // most are 0
+        }
       }
       for (Row row = 0; row < nodes && !all_take_part; ++row) {
         if (!takes_part(fixed->constraint, row)) continue;

@@ -242,7 +242,7 @@ class Scheduler {
                                         std::optional<std::string>* nomination = nullptr);
 
   std::size_t Winner(const Snapshot& snapshot, std::span<const Row> rows,
-                     std::span<const std::int64_t> total);
+                     std::span<const std::int64_t> total, const BlockMaxima& maxima);
 
   static std::vector<Row> Best(const Snapshot& snapshot, std::span<const Row> rows,
                                std::span<const std::int64_t> total);

@@ -332,7 +332,7 @@ SCHEDFW_INLINE ScheduleResult Scheduler::Schedule(const Snapshot& snapshot, cons
   if (!out.status.ok()) return out;
   const auto total = framework->RunScorePlugins(cycle, rows, nullptr, out.status);
   if (!out.status.ok()) return out;
-  const std::size_t winner = Winner(snapshot, rows, total);
+  const std::size_t winner = Winner(snapshot, rows, total, framework->block_maxima());
   out.row = rows[winner];
   out.node = snapshot.name(*out.row);
   out.score = total[winner];
@@ -508,27 +508,26 @@ SCHEDFW_INLINE void Scheduler::Verify(Framework& framework, const Cycle& cycle,
 }
 
 SCHEDFW_INLINE std::size_t Scheduler::Winner(const Snapshot& snapshot, std::span<const Row> rows,
-                                             std::span<const std::int64_t> total) {
+                                             std::span<const std::int64_t> total,
+                                             const BlockMaxima& maxima) {
   if (options_.tie_break == TieBreak::kSeeded) {
     std::vector<Row> ties = Best(snapshot, rows, total);
     const Row chosen = DrawOne(snapshot, ties);
     return static_cast<std::size_t>(std::lower_bound(rows.begin(), rows.end(), chosen) -
                                     rows.begin());
   }
-  std::int64_t best = total.front();
-  RunSimd(
-      [](const std::int64_t* in, std::size_t n, std::int64_t* __restrict out) SCHEDFW_SIMD_LOOP {
-        std::int64_t max = *out;
-        for (std::size_t i = 0; i < n; ++i) max = in[i] > max ? in[i] : max;
-        *out = max;
-      },
-      total.data(), total.size(), &best);
-  std::size_t winner =
-      static_cast<std::size_t>(std::find(total.begin(), total.end(), best) - total.begin());
-  if (snapshot.IsNameOrder()) return winner;
-  const std::vector<std::uint32_t>& rank = snapshot.NameRank();
-  for (std::size_t i = winner + 1; i < rows.size(); ++i) {
-    if (total[i] == best && rank[rows[i]] < rank[rows[winner]]) winner = i;
+  const std::int64_t best = *std::max_element(maxima.highest.begin(), maxima.highest.end());
+  const bool is_name_order = snapshot.IsNameOrder();
+  const std::uint32_t* rank = is_name_order ? nullptr : snapshot.NameRank().data();
+  std::size_t winner = total.size();
+  for (std::size_t block = 0; block < maxima.highest.size(); ++block) {
+    if (maxima.highest[block] != best) continue;
+    const std::size_t end = std::min(total.size(), (block + 1) * maxima.rows);
+    for (std::size_t i = block * maxima.rows; i < end; ++i) {
+      if (total[i] != best) continue;
+      if (is_name_order) return i;
+      if (winner == total.size() || rank[rows[i]] < rank[rows[winner]]) winner = i;
+    }
   }
   return winner;
 }
