@@ -207,6 +207,8 @@ Result<void> SchedulingLoop::DeletePod(std::string_view ns, std::string_view nam
   Changed();
   nominations_.erase(key);
   messages_.erase(key);
+  tried_at_.erase(key);
+  timed_out_at_.erase(key);
   if (!pending) {
     queue_.MoveAll(PodEvent(EventResource::kAssignedPod, kDelete, last, nullptr));
     return {};
@@ -388,7 +390,7 @@ bool SchedulingLoop::Step() {
   QueuedEntityPtr entity = queue_.Pop();
   if (!entity) return ResolveDeadlock();
   ++attempts_;
-  tried_at_[entity->key] = version_;
+  (entity->is_group ? group_tried_at_ : tried_at_)[entity->key] = version_;
   if (entity->is_group) {
     GroupCycle(std::move(entity));
   } else {
@@ -447,8 +449,9 @@ bool SchedulingLoop::AdvanceClock() {
     // What an event has moved to the backoff is tried in any case.
     bool untried = queue_.backing_off() > queue_.in_error_backoff();
     queue_.ForEachInErrorBackoff([&](const QueuedEntity& entity) {
-      const auto tried = tried_at_.find(entity.key);
-      untried = untried || tried == tried_at_.end() || tried->second != version_;
+      const auto& tried_at = entity.is_group ? group_tried_at_ : tried_at_;
+      const auto tried = tried_at.find(entity.key);
+      untried = untried || tried == tried_at.end() || tried->second != version_;
     });
     if (untried || next) at(*flush);
   }
@@ -706,6 +709,7 @@ void SchedulingLoop::Bound(const PodPtr& pod, std::string_view node) {
   nominations_.erase(key);
   messages_.erase(key);
   tried_at_.erase(key);
+  timed_out_at_.erase(key);
   ++bound_;
   bus_.Publish(PodBound{pod, node});
   queue_.Done(key);

@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 constexpr const char* kObjects = "objects";
 constexpr const char* kPodPieces = "pods";  // several
 constexpr const char* kLayout = "layout";
@@ -77,7 +77,8 @@ struct SchedulingLoop::Saved {
   std::size_t bound = 0;
   std::vector<std::string> deleted;
   std::unordered_map<std::uint64_t, std::string> nominations, messages;
-  std::unordered_map<std::uint64_t, std::uint64_t> tried_at;
+  std::unordered_map<std::uint64_t, std::uint64_t> tried_at, group_tried_at, timed_out_at;
+  std::uint64_t waited_at = 0, round_at = 0;
 };
 
 std::uint64_t SchedulingLoop::ConfigDigest() const {
@@ -137,7 +138,11 @@ CheckpointFile SchedulingLoop::Checkpoint() const {
   const auto text = [&](const std::string& value) { loop.Shared(value); };
   WriteByName(nominations_, dictionary, loop, text);
   WriteByName(messages_, dictionary, loop, text);
-  WriteByName(tried_at_, dictionary, loop, [&](std::uint64_t at) { loop.Number(at); });
+  for (const auto* versions : {&tried_at_, &group_tried_at_, &timed_out_at_}) {
+    WriteByName(*versions, dictionary, loop, [&](std::uint64_t at) { loop.Number(at); });
+  }
+  loop.Number(waited_at_);
+  loop.Number(round_at_);
   out.sections.emplace_back(kLoop, loop.Take());
   return out;
 }
@@ -161,7 +166,11 @@ Result<SchedulingLoop::Saved> SchedulingLoop::ReadSaved(std::string_view bytes,
   const auto text = [&] { return std::string(in.Shared()); };
   ReadByName(in, dictionary, out.nominations, text);
   ReadByName(in, dictionary, out.messages, text);
-  ReadByName(in, dictionary, out.tried_at, [&] { return in.Number(); });
+  for (auto* versions : {&out.tried_at, &out.group_tried_at, &out.timed_out_at}) {
+    ReadByName(in, dictionary, *versions, [&] { return in.Number(); });
+  }
+  out.waited_at = in.Number();
+  out.round_at = in.Number();
   const auto& random = out.draws.random;
   constexpr nanoseconds kMost{std::int64_t{1} << 62};  // as in the queue
   const bool in_range = out.now >= -kMost && out.now <= kMost &&
@@ -216,6 +225,7 @@ Result<void> SchedulingLoop::Restore(const CheckpointFile& file) {
   nominations_ = std::move(saved->nominations);
   messages_ = std::move(saved->messages);
   tried_at_ = std::move(saved->tried_at);
+  group_tried_at_ = std::move(saved->group_tried_at);
   deleted_ = std::move(saved->deleted);
   version_ = saved->version;
   attempts_ = saved->attempts;
@@ -226,6 +236,9 @@ Result<void> SchedulingLoop::Restore(const CheckpointFile& file) {
   scheduler_.set_draws(saved->draws);
   CountGroups();
   BecomeHost();
+  timed_out_at_ = std::move(saved->timed_out_at);
+  waited_at_ = saved->waited_at;
+  round_at_ = saved->round_at;
   QueueArchive::Fill(queue_, *std::move(queued));
   return {};
 }

@@ -306,7 +306,8 @@ class SchedulingLoop : private PodGroupLookup, private Host {
   std::unordered_map<std::uint64_t, std::string> messages_;  // of last attempts; look-ups only
   std::vector<std::string> deleted_;
   std::uint64_t version_ = 1;  // grows when a pod is bound or deleted, and by events
-  std::unordered_map<std::uint64_t, std::uint64_t> tried_at_;  // entity → version; look-ups only
+  // Pods and groups may have one name: entity → version; look-ups only.
+  std::unordered_map<std::uint64_t, std::uint64_t> tried_at_, group_tried_at_;
   std::size_t bound_ = 0;                                      // by the loop
   std::int64_t attempts_ = 0;
   std::int64_t attempts_at_change_ = 0;
