@@ -191,17 +191,17 @@ def _run(args: argparse.Namespace) -> None:
     config = _COSCHEDULING if groups else args.config
     scheduler = Scheduler(config, threads=args.threads, pod_groups=True)
     result = scheduler.run(cluster, status_updates=args.status_updates.replace("-", "_"))
+    nodes = {pod: cluster.node_of(pod) for pod in result.bound}
     if args.output == "json":
         pods = {"bound": result.bound, "deleted": result.deleted, "pending": list(result.pending)}
-        print(json.dumps(pods | {"reasons": result.pending}))
+        print(json.dumps(pods | {"nodes": nodes, "reasons": result.pending}))
         return
     _notes(cluster, scheduler)
     if groups:
+        kind = "PodGroup" if groups == 1 else "PodGroups"
         print(
-            f"enabled: Coscheduling, for {groups} PodGroups of scheduling.x-k8s.io",
-            file=sys.stderr,
+            f"enabled: Coscheduling, for {groups} {kind} of scheduling.x-k8s.io", file=sys.stderr
         )
-    nodes = {pod: cluster.node_of(pod) for pod in result.bound}
     rows = [("POD", "STATE", "NODE", "WHY")]
     rows += [(pod, "bound", nodes[pod] or "-", "") for pod in result.bound]
     rows += [(pod, "evicted", "-", "") for pod in result.deleted]

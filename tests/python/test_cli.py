@@ -177,6 +177,7 @@ def test_run(files):
     )
     tree = json.loads(good("run", files / "cluster.json", "-o", "json"))
     assert tree["bound"] == ["ml/new", "ml/there"]
+    assert tree["nodes"] == {"ml/new": "big", "ml/there": "full"}
     assert tree["deleted"] == []
     assert tree["pending"] == ["ml/gated", "ml/going", "ml/huge"]
     assert list(tree["reasons"]) == tree["pending"]
@@ -201,16 +202,16 @@ def test_run_evicts(tmp_path):
 def test_run_schedules_gangs_without_a_configuration():
     folder = ROOT / "tests/cases/B43-gang-of-gangs-deadlock"
     files = [folder / f"{name}.yaml" for name in ("cluster", "pending", "podgroups")]
-    note = "enabled: Coscheduling, for 4 PodGroups of scheduling.x-k8s.io\n"
-    lines = [line.split() for line in good("run", *files, notes=note).splitlines()]
+    notes = ["enabled: Coscheduling, for 4 PodGroups of scheduling.x-k8s.io"]
+    lines = [line.split() for line in good("run", *files, notes=notes).splitlines()]
     assert [line[:2] for line in lines[1:5]] == [
         [f"default/{pod}", "bound"] for pod in ("a-0", "a-1", "b-0", "b-1")
     ]
     tree = json.loads(good("run", *files, "-o", "json"))
     assert tree["bound"] == ["default/a-0", "default/a-1", "default/b-0", "default/b-1"]
     assert len(tree["pending"]) == 4
-    # Without the groups' objects the pods are like any others.
-    assert "enabled" not in good("run", *files[:2])
+    # Without the groups' objects it is upstream's default profile.
+    good("run", *files[:2])
 
 
 @pytest.mark.parametrize("threads", [1, 4])
