@@ -572,6 +572,15 @@ void SchedulingLoop::PodCycle(QueuedEntityPtr entity) {
        plugins, nomination, nullptr, pending);
 }
 
+Status SchedulingLoop::AllocateGpus(const Snapshot& snapshot, const PodInfo& pod, Row row,
+                                    GpuMask& out) {
+  if (pod.plan->gpus.count == 0) return {};
+  return Guard([&] {
+    out = FrameworkOf(pod)->AllocateGpus(Cycle{snapshot, pod, state_}, row);
+    return Status();
+  });
+}
+
 std::optional<std::string> SchedulingLoop::PostFilter(const PodInfo& pod,
                                                       const Diagnosis& diagnosis, CycleState& state,
                                                       std::string& message) {
@@ -723,6 +732,12 @@ bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left,
   Framework& framework = *FrameworkOf(*pod);
   const Row row = *view().Find(binding.node);
   binding.assumed = pod;
+  GpuMask gpus = 0;
+  if (const Status failed = AllocateGpus(view(), *pod, row, gpus); !failed.ok()) {
+    EndCycle(state_);
+    Fail(std::move(binding.pod), std::move(binding.entity), failed, {}, "", left);
+    return false;
+  }
   const bool plain = !framework.HasBindingPlugins();
   if (plain && options_.binder == nullptr) {
     EndCycle(state_);  // what it shares with the cluster would be copied
@@ -732,7 +747,7 @@ bool SchedulingLoop::Commit(Binding binding, std::vector<QueuedPod>* left,
   } else {
     binding.state = std::make_unique<CycleState>(state_.Clone());
   }
-  if (auto done = cluster_.AssumePod(*pod, row); !done) {
+  if (auto done = cluster_.AssumePod(*pod, row, gpus); !done) {
     Fail(std::move(binding.pod), std::move(binding.entity), Status::Error(done.error().message()),
          {}, "", left);
     return false;

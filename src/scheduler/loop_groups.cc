@@ -112,7 +112,10 @@ SchedulingLoop::GroupResult SchedulingLoop::PlaceGroupWithin(const Snapshot& sna
     }
     --remaining;
     if (member.status.ok()) {
-      if (auto done = trial.AssumePod(pod, *result.row); !done) {
+      GpuMask gpus = 0;
+      out.status = AllocateGpus(trial.view(), pod, *result.row, gpus);
+      if (!out.status.ok()) break;
+      if (auto done = trial.AssumePod(pod, *result.row, gpus); !done) {
         out.status = Status::Error(done.error().message());
         break;
       }
@@ -381,7 +384,10 @@ std::optional<std::vector<std::optional<std::string>>> SchedulingLoop::PreemptFo
       const std::set<std::string> within = {*placed.members[i].node};
       const ScheduleResult result = Schedule(trial.view(), pod, state_, &within);
       EndCycle(state_);
-      if (!result.status.ok() || !trial.AssumePod(pod, *result.row)) return false;
+      if (!result.status.ok()) return false;
+      GpuMask gpus = 0;
+      if (!AllocateGpus(trial.view(), pod, *result.row, gpus).ok()) return false;
+      if (!trial.AssumePod(pod, *result.row, gpus)) return false;
     }
     return true;
   };

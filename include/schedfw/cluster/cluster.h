@@ -92,7 +92,8 @@ class Cluster {
     const std::vector<PodPtr> pods = state_.pods_[row];
     for (const PodPtr& pod : pods) {
       RemoveFromRow(pod->Key(), row);
-      state_.placements_.FindMutable(pod->Key())->where = Where::kOrphan;
+      Placement& placement = *state_.placements_.FindMutable(pod->Key());
+      placement.where = Where::kOrphan;  // it keeps in mind which GPUs it had
       // The pod remembers which node it names, also when it was only assumed there.
       state_.orphans_.Mutable().push_back(WithNodeName(pod, name));
     }
@@ -139,8 +140,9 @@ class Cluster {
       return {};
     }
     Cluster before = Fork();
+    const GpuMask gpus = found->where == Where::kNode ? found->gpus : GpuMask{0};
     Erase((*compiled)->Key());
-    if (auto done = Insert(*std::move(compiled), bound ? node_name : std::string()); !done) {
+    if (auto done = Insert(*std::move(compiled), bound ? node_name : std::string(), gpus); !done) {
       *this = std::move(before);
       return done;
     }
@@ -223,7 +225,11 @@ class Cluster {
 
   /// Puts a waiting pod on a node before it is bound there. Error: the pod doesn't wait, or the
   /// node's amounts would not fit into 64 bits. O(resources of the pod).
-  Result<void> AssumePod(const PodInfo& pod, Row row) {
+  ///
+  /// `gpus`: those that a pod with a GPU request gets. If they aren't enough and free, those that
+  /// fit best are taken: of whole GPUs the first, for a share the one with the least left. Where
+  /// there are none it has none, which no filter but DeviceShare minds.
+  Result<void> AssumePod(const PodInfo& pod, Row row, GpuMask gpus = 0) {
     const Placement* found = state_.placements_.Find(pod.Key());
     if (found == nullptr || found->where != Where::kPending) {
       return ArgumentError("Pod " + pod.FullName() + " does not wait for a node");
@@ -231,8 +237,8 @@ class Cluster {
     const PodPtr kept = (*state_.pending_)[found->index];
     if (auto done = CheckRoom(*kept, row); !done) return done;
     LeavePending(found->index);
-    AddToRow(kept, row);
-    state_.placements_.Set(kept->Key(), {row, Where::kNode, /*assumed=*/true});
+    const GpuMask taken = AddToRow(kept, row, gpus);
+    state_.placements_.Set(kept->Key(), {row, Where::kNode, /*assumed=*/true, taken});
     return {};
   }
 
@@ -347,6 +353,7 @@ class Cluster {
     std::vector<ResourceAmount> allocatable;
     TaintSetId taints = 0;
     bool unschedulable = false;
+    GpuDevices gpus;  // all free
   };
 
   static Error NoSuchNode(const std::string& name) {
@@ -388,7 +395,23 @@ class Cluster {
     out.unschedulable = node.spec.unschedulable;
     record->zone = dictionary().Intern(NodeTree::ZoneKey(node));
     out.record = std::move(record);
+    CompileGpus(node, out);
     return out;
+  }
+  void CompileGpus(const api::Node& node, CompiledRow& out) {
+    std::int64_t count = 0;
+    for (const ResourceAmount& amount : out.allocatable) {
+      if (dictionary().ResourceName(amount.resource) == kGpuResource) count = amount.amount;
+    }
+    if (count == 0 || count > kMaxGpus) return;
+    out.gpus.count = static_cast<std::uint8_t>(count);
+    std::fill_n(out.gpus.left.begin(), count, static_cast<std::int16_t>(kGpuMilli));
+    for (const std::string_view label : {kGpuModelKey, kGpuProductLabel}) {
+      const std::string* model = internal::FindIn(node.metadata.labels, label);
+      if (model == nullptr) continue;
+      out.gpus.model = dictionary().Intern(*model);
+      return;
+    }
   }
 
   void InsertRow(const CompiledRow& compiled, const api::Node& node) {
@@ -411,6 +434,7 @@ class Cluster {
     state_.unschedulable_.PushBack(0);
     state_.taint_sets_.PushBack(0);
     state_.host_port_pods_.PushBack(0);
+    if (state_.gpus_.size() != 0) state_.gpus_.PushBack({});
     state_.generations_.PushBack(0);
     if (row % kRowsOfBlock == 0) state_.block_generations_.PushBack(0);
     state_.pods_.PushBack({});
@@ -435,6 +459,38 @@ class Cluster {
     state_.unschedulable_total_ -= state_.unschedulable_[row];
     state_.unschedulable_.Set(row, unschedulable);
     state_.taint_sets_.Set(row, compiled.taints);
+    if (state_.gpus_.size() == 0) {
+      if (compiled.gpus.count == 0) return;
+      state_.gpus_.Reserve(state_.zeros_.capacity());
+      state_.gpus_.Mutable().resize(state_.size());
+    }
+    state_.gpus_.Set(row, compiled.gpus);
+    // Pods that are there keep their GPUs as long as these are.
+    for (const PodPtr& pod : state_.pods_[row]) {
+      if (pod->plan->gpus.count == 0) continue;
+      Placement& placement = *state_.placements_.FindMutable(pod->Key());
+      placement.gpus = TakeGpus(*pod, row, placement.gpus);
+    }
+  }
+
+  // Takes GPUs of a node for a pod: these, if they are enough and free, else those that fit best;
+  // 0: there aren't any.
+  GpuMask TakeGpus(const PodInfo& pod, Row row, GpuMask wanted) {
+    const GpuRequest& request = pod.plan->gpus;
+    if (request.count == 0 || state_.gpus_.size() == 0) return 0;
+    const GpuDevices& gpus = state_.gpus_[row];
+    const GpuMask out = gpus.Has(wanted, request) ? wanted : gpus.Tightest(request);
+    if (out != 0) state_.gpus_.Mutable()[row].Take(out, request.milli);
+    return out;
+  }
+  void ReturnGpus(const PodInfo& pod, Row row, GpuMask gpus) {
+    if (gpus != 0) state_.gpus_.Mutable()[row].Take(gpus, -pod.plan->gpus.milli);
+  }
+  // Of a pod that comes with its node.
+  static GpuMask NamedGpus(const PodInfo& pod) {
+    if (pod.plan->gpus.count == 0) return 0;
+    const auto text = pod.pod.Annotation(std::string(kGpuIndexAnnotation));
+    return text ? ParseGpuIndex(*text) : GpuMask{0};
   }
 
   // The column of a resource, made of zeros if it has none yet.
@@ -487,6 +543,7 @@ class Cluster {
     state_.unschedulable_.SwapRemove(row);
     state_.taint_sets_.SwapRemove(row);
     state_.host_port_pods_.SwapRemove(row);
+    if (state_.gpus_.size() != 0) state_.gpus_.SwapRemove(row);
     state_.generations_.SwapRemove(row);
     if (last % kRowsOfBlock == 0) {
       state_.block_generations_.SwapRemove(state_.block_generations_.size() - 1);
@@ -543,10 +600,12 @@ class Cluster {
                       " add up to more than 64 bits can hold");
   }
 
-  void AddToRow(const PodPtr& pod, Row row) {
-    PutOnRow(pod, row);
+  // Returns the GPUs that the pod has got. `wanted`: those that it should get.
+  GpuMask AddToRow(const PodPtr& pod, Row row, GpuMask wanted) {
+    const GpuMask gpus = PutOnRow(pod, row, wanted);
     state_.pod_counts_.Change(*pod, row, 1, dictionary());
     state_.terms_.Change(*pod, row, 1, state_.generation_);
+    return gpus;
   }
 
   void RemoveFromRow(std::uint64_t key, Row row) {
@@ -556,9 +615,10 @@ class Cluster {
   }
 
   // The columns of the row and its list of pods alone; DryRun needs no more.
-  void PutOnRow(const PodPtr& pod, Row row) {
+  GpuMask PutOnRow(const PodPtr& pod, Row row, GpuMask wanted) {
     ChangeRow(*pod, row, 1);
     state_.pods_.Mutable(row).push_back(pod);
+    return TakeGpus(*pod, row, wanted);
   }
   PodPtr TakeFromRow(std::uint64_t key, Row row) {
     std::vector<PodPtr>& pods = state_.pods_.Mutable(row);
@@ -566,6 +626,11 @@ class Cluster {
                                  [&](const PodPtr& candidate) { return candidate->Key() == key; });
     PodPtr removed = std::move(*it);
     ChangeRow(*removed, row, -1);
+    if (removed->plan->gpus.count != 0) {
+      if (const Placement* placement = state_.placements_.Find(key)) {
+        ReturnGpus(*removed, row, placement->gpus);
+      }
+    }
     *it = std::move(pods.back());
     pods.pop_back();
     return removed;
@@ -657,8 +722,8 @@ class Cluster {
     return compiled;
   }
 
-  // `node` is spec.nodeName.
-  Result<void> Insert(PodPtr pod, const std::string& node) {
+  // `node` is spec.nodeName, `gpus` what the pod had there before.
+  Result<void> Insert(PodPtr pod, const std::string& node, GpuMask gpus = 0) {
     const std::uint64_t key = pod->Key();
     Placement placement;
     if (node.empty()) {
@@ -670,7 +735,8 @@ class Cluster {
       if (auto done = CheckRoom(*pod, *row); !done) return done;
       placement.where = Where::kNode;
       placement.index = *row;
-      AddToRow(pod, *row);
+      const GpuMask named = NamedGpus(*pod);
+      placement.gpus = AddToRow(pod, *row, named != 0 ? named : gpus);
     } else {
       placement.where = Where::kOrphan;
       state_.orphans_.Mutable().push_back(std::move(pod));
@@ -783,8 +849,9 @@ class Cluster {
         left.push_back(pod);
         continue;
       }
-      AddToRow(pod, *row);
       Placement* placement = state_.placements_.FindMutable(pod->Key());
+      placement->gpus =
+          AddToRow(pod, *row, placement->gpus != 0 ? placement->gpus : NamedGpus(*pod));
       placement->where = Where::kNode;
       placement->index = *row;
     }

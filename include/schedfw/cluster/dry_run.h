@@ -22,7 +22,12 @@ class DryRun {
   /// Error: the node's amounts would not fit into 64 bits. O(resources of the pod).
   Result<void> AddPod(const PodPtr& pod, Row row) {
     if (auto done = cluster_.CheckRoom(*pod, row); !done) return done;
-    cluster_.PutOnRow(pod, row);
+    Snapshot::Placement* placement =
+        pod->plan->gpus.count == 0 ? nullptr
+                                   : cluster_.state_.placements_.FindMutable(pod->Key());
+    const GpuMask gpus =
+        cluster_.PutOnRow(pod, row, placement == nullptr ? GpuMask{0} : placement->gpus);
+    if (placement != nullptr) placement->gpus = gpus;
     return {};
   }
   /// The pod is on the node. O(pods of the node).

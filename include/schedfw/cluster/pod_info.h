@@ -12,6 +12,7 @@
 #include "schedfw/base/result.h"
 #include "schedfw/cluster/affinity.h"
 #include "schedfw/cluster/dictionary.h"
+#include "schedfw/cluster/gpus.h"
 #include "schedfw/cluster/packed_object.h"
 #include "schedfw/cluster/pod_requests.h"
 #include "schedfw/cluster/selector.h"
@@ -89,6 +90,7 @@ struct PodPlan {
   std::int64_t non_zero_memory = 0;  ///< bytes, with defaults
   std::vector<HostPort> host_ports;
   std::shared_ptr<const PodAffinityTerms> affinity;  ///< null: no inter-pod affinity
+  GpuRequest gpus;
 
   /// False for pods that have a node already: what follows is empty.
   bool for_cycle = false;
@@ -486,6 +488,12 @@ inline Result<PodPlan> CompilePlan(std::shared_ptr<const api::Pod> pattern, bool
   if (auto done = amounts.NonZero(dictionary, out.non_zero_cpu, out.non_zero_memory); !done) {
     return done.error();
   }
+
+  std::int64_t whole_gpus = 0;
+  for (const ResourceAmount& request : out.total_requests) {
+    if (dictionary.ResourceName(request.resource) == kGpuResource) whole_gpus = request.amount;
+  }
+  out.gpus = GpuRequestOf(pod.metadata, whole_gpus, dictionary);
 
   // Host ports of containers and sidecars; plain init containers reserve none
   // (pkg/scheduler/util/utils.go, GetHostPorts).

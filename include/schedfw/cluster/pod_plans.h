@@ -41,7 +41,8 @@ inline bool SameVolumes(const std::vector<api::Volume>& a, const std::vector<api
 }  // namespace internal
 
 /// Whether two pods have one plan: all fields that a plan or an in-tree plugin reads are equal.
-/// Name, uid, annotations, times, the node and the nomination are not among them.
+/// Name, uid, annotations but those of GPU requests, times, the node and the nomination are not
+/// among them.
 inline bool SamePlan(const api::Pod& a, const api::Pod& b) {
   const api::ObjectMeta& m = a.metadata;
   const api::ObjectMeta& n = b.metadata;
@@ -65,7 +66,8 @@ inline bool SamePlan(const api::Pod& a, const api::Pod& b) {
          s.init_container_statuses == t.init_container_statuses &&
          s.allocated_resources == t.allocated_resources && s.has_resources == t.has_resources &&
          s.actuated_requests == t.actuated_requests &&
-         internal::IsResizeInfeasible(a) == internal::IsResizeInfeasible(b);
+         internal::IsResizeInfeasible(a) == internal::IsResizeInfeasible(b) &&
+         internal::SameGpuAnnotations(m, n);
 }
 
 /// Compiles pods, and finds the plan again that a pod of the same kind has. Shared by a Cluster and

@@ -14,6 +14,7 @@
 
 #include "schedfw/cluster/cow.h"
 #include "schedfw/cluster/dictionary.h"
+#include "schedfw/cluster/gpus.h"
 #include "schedfw/cluster/domains.h"
 #include "schedfw/cluster/generation.h"
 #include "schedfw/cluster/node_index.h"
@@ -105,6 +106,13 @@ class Snapshot {
   const TaintSetId* TaintSets() const { return taint_sets_.data(); }
   /// How many pods with host ports a node has, one value a row.
   const std::int32_t* HostPortPods() const { return host_port_pods_.data(); }
+  /// The GPUs of the nodes, one by one; null: no node has any that are told apart.
+  const GpuDevices* Gpus() const { return gpus_.size() == 0 ? nullptr : gpus_.data(); }
+  /// The GPUs that a pod on a node has, by PodInfo::Key(); 0: none, or it isn't known which. O(1).
+  GpuMask GpusOf(std::uint64_t key) const {
+    const Placement* placement = placements_.Find(key);
+    return placement == nullptr || placement->where != Where::kNode ? GpuMask{0} : placement->gpus;
+  }
   /// A number that grows whenever the row changes. Rows with one number are equal, also those of
   /// different forks.
   const std::uint64_t* Generations() const { return generations_.data(); }
@@ -207,6 +215,7 @@ class Snapshot {
  private:
   friend class Cluster;
   friend class ClusterArchive;
+  friend class DryRun;
 
   enum class Where : std::uint8_t { kPending, kNode, kOrphan };
   // Where a pod is found; there is one a pod, so it is small.
@@ -214,6 +223,7 @@ class Snapshot {
     std::uint32_t index = 0;  // a row, a place in pending_, or unused
     Where where = Where::kPending;
     bool assumed = false;
+    GpuMask gpus = 0;  // on a node
   };
 
   std::uint64_t KeyOf(std::string_view ns, std::string_view name) const {
@@ -249,6 +259,7 @@ class Snapshot {
   Row unschedulable_total_ = 0;
   Column<TaintSetId> taint_sets_;
   Column<std::int32_t> host_port_pods_;
+  Column<GpuDevices> gpus_;  // empty: no node has GPUs
   Column<std::uint64_t> generations_;
   Column<std::uint64_t> block_generations_;
   BlockColumn<std::vector<PodPtr>> pods_;

@@ -125,6 +125,14 @@ class Framework {
   Status RunPostFilterPlugins(const Cycle& cycle, const Diagnosis& diagnosis,
                               PostFilterResult& result) const;
 
+  /// The GPUs that a pod is to get on a node (see GpuAllocatorPlugin); 0: the cluster decides.
+  GpuMask AllocateGpus(const Cycle& cycle, Row row) const {
+    if (gpu_allocator_ == nullptr || cycle.plan().gpus.count == 0) return 0;
+    const GpuDevices* gpus = cycle.snapshot.Gpus();
+    if (gpus == nullptr || gpus[row].count == 0) return 0;
+    return gpu_allocator_->AllocateGpus(cycle, NodeInfo(cycle.snapshot, row));
+  }
+
   /// Runs Reserve in order; the caller calls RunUnreserve when any later step fails.
   Status RunReservePlugins(const Cycle& cycle, CycleState& state, const NodeInfo& node);
   /// Undoes Reserve of every plugin, in reverse order.
@@ -226,6 +234,7 @@ class Framework {
   std::vector<PostFilterPlugin*> post_filter_;
   std::vector<PreScorePlugin*> pre_score_;
   std::vector<ScoreEntry> score_;
+  const GpuAllocatorPlugin* gpu_allocator_ = nullptr;
   std::vector<ReservePlugin*> reserve_;
   std::vector<PermitPlugin*> permit_;
   std::vector<PreBindPlugin*> pre_bind_;

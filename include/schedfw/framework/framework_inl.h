@@ -117,6 +117,11 @@ SCHEDFW_INLINE Framework::Framework(Profile profile, Executor executor)
   for (PreScorePlugin* plugin : pre_score_) {
     cacheable_ = cacheable_ && dynamic_cast<IncrementalPlugin*>(plugin) != nullptr;
   }
+  for (const ExtensionPoint point : {ExtensionPoint::kScore, ExtensionPoint::kFilter}) {
+    for (const GpuAllocatorPlugin* plugin : profile_.Instances<GpuAllocatorPlugin>(point)) {
+      if (gpu_allocator_ == nullptr) gpu_allocator_ = plugin;
+    }
+  }
   reserve_ = profile_.Instances<ReservePlugin>(ExtensionPoint::kReserve);
   permit_ = profile_.Instances<PermitPlugin>(ExtensionPoint::kPermit);
   pre_bind_ = profile_.Instances<PreBindPlugin>(ExtensionPoint::kPreBind);

@@ -333,6 +333,15 @@ class IncrementalPlugin : public virtual Plugin {
   virtual Status PreScoreGroups(const Cycle&, CycleState&, const NodeGroups&) { return {}; }
 };
 
+/// Chooses the GPUs that a pod gets on a node. The first Score or Filter plugin of a profile that is
+/// one decides; without one the cluster does (Cluster::AssumePod).
+class GpuAllocatorPlugin : public virtual Plugin {
+ public:
+  /// Called before the pod is there, for pods with a GPU request and nodes with GPUs. 0, or GPUs
+  /// that aren't enough or free: the cluster decides.
+  virtual GpuMask AllocateGpus(const Cycle& cycle, const NodeInfo& node) const = 0;
+};
+
 /// Takes notice when a pod is about to go to a node, and when that fails after all.
 class ReservePlugin : public virtual Plugin {
  public:

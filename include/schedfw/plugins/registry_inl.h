@@ -12,6 +12,9 @@
 #include "schedfw/plugins/coscheduling.h"
 #include "schedfw/plugins/default_binder.h"
 #include "schedfw/plugins/default_preemption.h"
+#include "schedfw/plugins/device_share.h"
+#include "schedfw/plugins/fragmentation_gradient_descent.h"
+#include "schedfw/plugins/gpu_packing.h"
 #include "schedfw/plugins/image_locality.h"
 #include "schedfw/plugins/inter_pod_affinity.h"
 #include "schedfw/plugins/latency_aware_preemption.h"
@@ -89,11 +92,21 @@ SCHEDFW_INLINE Registry InTreeRegistry() {
   using internal::AddInTree;
   using internal::AddWithoutEffect;
   Registry out;
+  AddInTree<BestFit, LargestMachineArgs>(out, "Prefers nodes with the least cpu and GPUs left");
   AddInTree<Coscheduling, CoschedulingArgs>(
       out, "All pods of a PodGroup of scheduling.x-k8s.io or none");
   AddInTree<DefaultBinder>(out, "Binds a pod to its node");
   AddInTree<DefaultPreemption, DefaultPreemptionArgs>(
       out, "Makes room by evicting pods of lower priority");
+  AddInTree<DeviceShare, DeviceShareArgs>(
+      out, "Whether a node's GPUs, one by one, have room, and which of them a pod gets");
+  AddInTree<DotProduct, LargestMachineArgs>(
+      out, "Prefers nodes whose free resources match the pod's least");
+  AddInTree<FragmentationGradientDescent, FragmentationGradientDescentArgs>(
+      out, "Prefers nodes where fewer idle GPUs become useless to typical pods");
+  AddInTree<GpuClustering, LargestMachineArgs>(out, "Keeps pods with as many GPUs together");
+  AddInTree<GpuPacking>(out, "Prefers GPUs and nodes that are in use already");
+  AddInTree<GpuRandom, GpuRandomArgs>(out, "Prefers one of the nodes that fit, drawn evenly");
   AddInTree<ImageLocality>(out, "Prefers nodes that have the pod's images");
   AddInTree<InterPodAffinity, InterPodAffinityArgs>(
       out, "Keeps pods near other pods, or away from them");

@@ -214,6 +214,8 @@ class SchedulingLoop : private PodGroupLookup, private Host {
   void PodCycle(QueuedEntityPtr entity);
   ScheduleResult Schedule(const Snapshot& snapshot, const PodInfo& pod, CycleState& state,
                           const std::set<std::string>* within = nullptr);
+  // The GPUs that a pod is to get on a node; not Success: a plugin has failed.
+  Status AllocateGpus(const Snapshot& snapshot, const PodInfo& pod, Row row, GpuMask& out);
   // PostFilter and what follows from it. Returns the pod's nomination, absent: it stays.
   std::optional<std::string> PostFilter(const PodInfo& pod, const Diagnosis& diagnosis,
                                         CycleState& state, std::string& message);

@@ -574,16 +574,17 @@ class Rollback {
 SCHEDFW_INLINE Status Scheduler::BindAt(Cluster& cluster, const PodInfo& pod, CycleState& state,
                                         Row row) {
   Framework& framework = *this->framework(pod.pod->spec.scheduler_name);
+  const GpuMask gpus = framework.AllocateGpus(Cycle{cluster.view(), pod, state}, row);
   if (!framework.HasBindingPlugins()) {  // nothing that could fail or needs telling
     state.Clear();                       // what it shares with the cluster would be copied
-    if (auto done = cluster.AssumePod(pod, row); !done) {
+    if (auto done = cluster.AssumePod(pod, row, gpus); !done) {
       return Status::Error(done.error().message());
     }
     (void)cluster.FinishBinding(pod);
     return {};
   }
   internal::Rollback rollback(cluster);
-  if (auto done = cluster.AssumePod(pod, row); !done) {
+  if (auto done = cluster.AssumePod(pod, row, gpus); !done) {
     return Status::Error(done.error().message());
   }
   const Cycle cycle{cluster.view(), pod, state};

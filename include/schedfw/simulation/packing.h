@@ -33,6 +33,11 @@ std::string_view PackPolicyName(PackPolicy policy);
 std::string_view PackPolicyPublishedName(PackPolicy policy);
 std::optional<PackPolicy> ParsePackPolicy(std::string_view name);
 
+/// The kinds of pods that a trace has, told apart by cpu, GPUs, milli of each and models: the most
+/// frequent ones that together are at least `share` of all, with weights that add up to 1
+/// (utils/frag.go, GetTypicalPods). O(pods log pods).
+std::vector<TypicalPod> TypicalPods(const std::vector<GpuTracePod>& pods, double share = 0.95);
+
 struct PackOptions {
   PackPolicy policy = PackPolicy::kFragmentationGradientDescent;
   std::uint64_t seed = 42;  ///< of what Random draws
@@ -60,10 +65,12 @@ struct PackResult {
   std::array<double, kPackColumns> allocation{}, frag_ratio{};
 };
 
-/// Runs one policy. Pods that fit nowhere are given up, none ever leaves. Results are the same for
-/// any number of threads. O(arrivals × (nodes + changed nodes × typical pods)).
+/// Runs one policy, with NodeResourcesFit and DeviceShare as filters. A node has room for 1,001 pods.
+/// Pods that fit nowhere are given up, none ever leaves. Results are the same for any number of
+/// threads. O(arrivals × (nodes + changed nodes × typical pods)).
 ///
-/// Errors: an order that doesn't fit the trace, amounts that the cluster refuses.
+/// Errors: an order that doesn't fit the trace, names or amounts that the cluster refuses; it was
+/// ended by `progress`.
 Result<PackResult> Pack(const std::vector<GpuTraceNode>& nodes,
                         const std::vector<GpuTracePod>& pods, const GpuTraceOrder& order,
                         const PackOptions& options = {});
