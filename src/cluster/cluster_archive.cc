@@ -1,6 +1,7 @@
 #include "cluster/cluster_archive.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -14,7 +15,7 @@ namespace schedfw {
 
 namespace {
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 // Pods of one piece of JSON, so that their objects are never there all at once.
 constexpr std::size_t kPodsOfPiece = 4096;
 
@@ -149,7 +150,51 @@ void ClusterArchive::SaveLayout(const Snapshot& snapshot, const Saved& saved,
       for (const std::uint64_t key : keys) writer.Number(number.at(key));
     }
   }
+
+  // Which GPUs pods have.
+  std::vector<std::pair<std::size_t, GpuMask>> gpus;
+  for (std::size_t i = 0; i < saved.first_waiting; ++i) {
+    const GpuMask mask = snapshot.placements_.Find(saved.keys[i])->gpus;
+    if (mask != 0) gpus.emplace_back(i, mask);
+  }
+  writer.Number(gpus.size());
+  for (const auto& [pod, mask] : gpus) {
+    writer.Number(pod);
+    writer.Number(mask);
+  }
   out = writer.Take();
+}
+
+// Gives pods the GPUs that they had; when they were added some may have got others.
+bool ClusterArchive::RestoreGpus(io::ByteReader& reader, Restored& out) {
+  Snapshot& state = out.cluster.state_;
+  const auto placement_of = [&](std::size_t pod) {
+    return state.placements_.FindMutable(out.pods[pod]->Key());
+  };
+  for (std::size_t i = 0; i < out.first_waiting; ++i) {
+    if (out.pods[i]->plan->gpus.count == 0) continue;
+    auto* placement = placement_of(i);
+    if (placement->where == Snapshot::Where::kNode) {
+      out.cluster.ReturnGpus(*out.pods[i], placement->index, placement->gpus);
+    }
+    placement->gpus = 0;
+  }
+  for (std::size_t left = reader.Count(); left > 0; --left) {
+    const std::uint64_t pod = reader.Number();
+    const auto mask = static_cast<GpuMask>(reader.Number(std::numeric_limits<GpuMask>::max()));
+    if (!reader.ok() || pod >= out.first_waiting || mask == 0) return false;
+    const GpuRequest& request = out.pods[pod]->plan->gpus;
+    auto* placement = placement_of(pod);
+    if (request.count == 0 || placement->gpus != 0) return false;
+    if (placement->where == Snapshot::Where::kNode) {
+      if (state.gpus_.size() == 0 || !state.gpus_[placement->index].Has(mask, request)) {
+        return false;
+      }
+      state.gpus_.Mutable()[placement->index].Take(mask, request.milli);
+    }
+    placement->gpus = mask;
+  }
+  return true;
 }
 
 Result<ClusterArchive::Restored> ClusterArchive::Restore(std::string_view objects,
@@ -243,7 +288,7 @@ Result<ClusterArchive::Restored> ClusterArchive::Restore(std::string_view object
     std::stable_sort(found->second.begin(), found->second.end(),
                      [&](const PodPtr& a, const PodPtr& b) { return at(a) < at(b); });
   }
-  if (!reader.AtEnd()) return BadLayout();
+  if (!RestoreGpus(reader, out) || !reader.AtEnd()) return BadLayout();
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/bytes.h"
 #include "schedfw/base/result.h"
 #include "schedfw/cluster/cluster.h"
 
@@ -15,7 +16,7 @@ namespace schedfw {
 
 /// Keeps all that a cluster's behaviour follows from: the objects, and what depends on how they
 /// came: rows, the order of nodes in their zones and of zones, the sizes of images, the order of
-/// pods that wait and of those that are nominated to a node.
+/// pods that wait and of those that are nominated to a node, and which GPUs pods have.
 ///
 /// Pods that are only assumed on their node are kept as pods that wait, behind all others, in the
 /// order of namespace and name.
@@ -44,6 +45,8 @@ class ClusterArchive {
  private:
   static void SaveLayout(const Snapshot& snapshot, const Saved& saved,
                          const std::vector<PodPtr>& returned, std::string& out);
+  // False: the bytes make no sense.
+  static bool RestoreGpus(io::ByteReader& reader, Restored& out);
 };
 
 }  // namespace schedfw

@@ -30,7 +30,9 @@ constexpr std::array<PolicyNames, kPackPolicyCount> kPolicies = {{
     {"bestfit", "05-BestFit", "BestFit"},
     {"fgd", "06-FGD", "FragmentationGradientDescent"},
 }};
-const PolicyNames& NamesOf(PackPolicy policy) { return kPolicies[static_cast<std::size_t>(policy)]; }
+const PolicyNames& NamesOf(PackPolicy policy) {
+  return kPolicies[static_cast<std::size_t>(policy)];
+}
 
 constexpr std::int64_t kPodsOfNode = 1001;
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
@@ -61,11 +63,10 @@ std::string ConfigOf(PackPolicy policy, const std::vector<TypicalPod>& typical,
            std::to_string(seed & std::numeric_limits<std::int64_t>::max()) + "}}";
   } else if (policy == PackPolicy::kFragmentationGradientDescent) {
     for (const TypicalPod& pod : typical) {
-      args += std::string(args.empty() ? "" : ", ") +
-              R"({"cpuMilli": )" + std::to_string(pod.cpu_milli) + R"(, "gpus": )" +
-              std::to_string(pod.gpus) + R"(, "gpuMilli": )" + std::to_string(pod.gpu_milli) +
-              R"(, "models": )" + Quoted(pod.models) + R"(, "weight": )" +
-              internal::NumberText(pod.weight) + "}";
+      args += std::string(args.empty() ? "" : ", ") + R"({"cpuMilli": )" +
+              std::to_string(pod.cpu_milli) + R"(, "gpus": )" + std::to_string(pod.gpus) +
+              R"(, "gpuMilli": )" + std::to_string(pod.gpu_milli) + R"(, "models": )" +
+              Quoted(pod.models) + R"(, "weight": )" + internal::NumberText(pod.weight) + "}";
     }
     args = R"({"name": ")" + plugin + R"(", "args": {"typicalPods": [)" + args + "]}}";
   }
@@ -223,8 +224,8 @@ std::vector<TypicalPod> TypicalPods(const std::vector<GpuTracePod>& pods, double
   std::vector<TypicalPod> out;
   for (std::size_t i = 0; i < typical; ++i) {
     const auto& [cpu, milli, gpus, models] = kinds[i].second;
-    const double weight = (static_cast<double>(kinds[i].first) / total) /
-                          (static_cast<double>(cumulative) / total);
+    const double weight =
+        (static_cast<double>(kinds[i].first) / total) / (static_cast<double>(cumulative) / total);
     out.push_back({cpu, gpus, milli, models, weight});
   }
   return out;
@@ -262,8 +263,8 @@ Result<PackResult> Pack(const std::vector<GpuTraceNode>& nodes,
   const auto measure = [&](Row row) {
     const Snapshot& view = cluster.view();
     if (view.Gpus() == nullptr) return;
-    const GpuFragmentation now = meter.Measure(
-        view.Allocatable(kCpu)[row] - view.Requested(kCpu)[row], view.Gpus()[row]);
+    const GpuFragmentation now =
+        meter.Measure(view.Allocatable(kCpu)[row] - view.Requested(kCpu)[row], view.Gpus()[row]);
     for (std::size_t c = 0; c < now.milli.size(); ++c) {
       sum.milli[c] += now.milli[c] - idle[row].milli[c];
     }

@@ -54,8 +54,18 @@ std::string CanonicalDump(const Snapshot& snapshot) {
            std::to_string(snapshot.PodCount()[row]) + ", with host ports " +
            std::to_string(snapshot.HostPortPods()[row]) + ", unschedulable " +
            std::to_string(snapshot.Unschedulable()[row]) + "\n";
+    if (snapshot.Gpus() != nullptr && snapshot.Gpus()[row].count > 0) {
+      const GpuDevices& gpus = snapshot.Gpus()[row];
+      out += "  GPUs " + std::string(dictionary.Text(gpus.model)) + ":";
+      for (int g = 0; g < gpus.count; ++g) out += " " + std::to_string(gpus.left[g]);
+      out += "\n";
+    }
     std::vector<std::string> pods;
-    for (const PodPtr& pod : snapshot.pods(row)) pods.push_back("  " + ToLine(*pod, name));
+    for (const PodPtr& pod : snapshot.pods(row)) {
+      const GpuMask gpus = snapshot.GpusOf(pod->Key());
+      pods.push_back("  " + (gpus == 0 ? "" : "GPU " + GpuIndexText(gpus) + " ") +
+                     ToLine(*pod, name));
+    }
     out += Sorted(std::move(pods));
     for (const StringId image : snapshot.record(row).images) {
       const ImageState& state = *snapshot.Image(image);

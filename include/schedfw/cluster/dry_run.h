@@ -23,8 +23,7 @@ class DryRun {
   Result<void> AddPod(const PodPtr& pod, Row row) {
     if (auto done = cluster_.CheckRoom(*pod, row); !done) return done;
     Snapshot::Placement* placement =
-        pod->plan->gpus.count == 0 ? nullptr
-                                   : cluster_.state_.placements_.FindMutable(pod->Key());
+        pod->plan->gpus.count == 0 ? nullptr : cluster_.state_.placements_.FindMutable(pod->Key());
     const GpuMask gpus =
         cluster_.PutOnRow(pod, row, placement == nullptr ? GpuMask{0} : placement->gpus);
     if (placement != nullptr) placement->gpus = gpus;

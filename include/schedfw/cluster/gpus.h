@@ -165,8 +165,8 @@ inline std::vector<StringId> ParseGpuModels(std::string_view text, Dictionary& d
   return out;
 }
 
-/// What a pod asks of GPUs; `whole`: its amount of nvidia.com/gpu. An annotation that makes no sense
-/// counts as absent, as for the plugins that read it. O(annotations).
+/// What a pod asks of GPUs; `whole`: its amount of nvidia.com/gpu. An annotation that makes no
+/// sense counts as absent, as for the plugins that read it. O(annotations).
 inline GpuRequest GpuRequestOf(const api::ObjectMeta& metadata, std::int64_t whole,
                                Dictionary& dictionary) {
   GpuRequest out;
@@ -179,8 +179,8 @@ inline GpuRequest GpuRequestOf(const api::ObjectMeta& metadata, std::int64_t who
     const std::string* count = internal::FindIn(metadata.annotations, kGpuCountAnnotation);
     const auto number =
         count == nullptr ? std::optional(1) : internal::SmallNumber(*count, kMaxGpus);
-    const bool makes_sense = amount && number && *amount > 0 && *number > 0 &&
-                             (*number == 1 || *amount == kGpuMilli);
+    const bool makes_sense =
+        amount && number && *amount > 0 && *number > 0 && (*number == 1 || *amount == kGpuMilli);
     if (makes_sense) {
       out.count = *number;
       out.milli = *amount;

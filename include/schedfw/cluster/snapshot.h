@@ -14,9 +14,9 @@
 
 #include "schedfw/cluster/cow.h"
 #include "schedfw/cluster/dictionary.h"
-#include "schedfw/cluster/gpus.h"
 #include "schedfw/cluster/domains.h"
 #include "schedfw/cluster/generation.h"
+#include "schedfw/cluster/gpus.h"
 #include "schedfw/cluster/node_index.h"
 #include "schedfw/cluster/node_tree.h"
 #include "schedfw/cluster/object_store.h"

@@ -30,10 +30,9 @@ struct TypicalPod {
 /// Idle GPU milli by what typical pods could do with it, in the order and with the names of the
 /// published simulator.
 struct GpuFragmentation {
-  static constexpr std::array<const char*, 7> kClasses = {"q1_lack_both", "q2_lack_gpu",
-                                                          "q3_satisfied", "q4_lack_cpu",
-                                                          "xl_satisfied", "xr_lack_cpu",
-                                                          "no_access"};
+  static constexpr std::array<const char*, 7> kClasses = {
+      "q1_lack_both", "q2_lack_gpu", "q3_satisfied", "q4_lack_cpu",
+      "xl_satisfied", "xr_lack_cpu", "no_access"};
   static constexpr std::size_t kSatisfied = 2;
 
   std::array<double, 7> milli{};

@@ -57,7 +57,8 @@ struct GpuRandomArgs {
 };
 template <typename V>
 void Fields(V& v, GpuRandomArgs& args) {
-  v("seed", args.seed, Arg{.help = "Of what is drawn; pods of other names draw otherwise", .min = 0});
+  v("seed", args.seed,
+    Arg{.help = "Of what is drawn; pods of other names draw otherwise", .min = 0});
 }
 
 /// One of the nodes that fit gets all points, and a share one of the GPUs that fit, drawn evenly by
@@ -159,8 +160,8 @@ class GpuClustering : public BatchScorePlugin, public IncrementalPlugin {
     if (request.count == 0) return {};
     for (Row i = 0; i < rows.size(); ++i) {
       const internal::GpuNode node(cycle.snapshot, rows[i]);
-      const std::int64_t used = std::max<std::int64_t>(
-          0, largest_.max_gpu_milli - node.gpus.LeftTotal());
+      const std::int64_t used =
+          std::max<std::int64_t>(0, largest_.max_gpu_milli - node.gpus.LeftTotal());
       out[i] = 25 * used / largest_.max_gpu_milli;
       bool same = false, other = false;
       for (const PodPtr& pod : cycle.snapshot.pods(rows[i])) {

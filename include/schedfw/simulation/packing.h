@@ -53,7 +53,8 @@ struct PackResult {
   /// by class, over all nodes.
   std::vector<std::int64_t> arrived_milli, used_milli;
   std::vector<GpuFragmentation> idle;
-  /// By event: the index of the node, or -1 if the pod was placed nowhere; and its GPUs, a bit each.
+  /// By event: the index of the node, or -1 if the pod was placed nowhere; and its GPUs, a bit
+  /// each.
   std::vector<std::int32_t> node;
   std::vector<std::uint16_t> gpus;
   std::int64_t total_milli = 0;     ///< of all GPUs
@@ -65,9 +66,9 @@ struct PackResult {
   std::array<double, kPackColumns> allocation{}, frag_ratio{};
 };
 
-/// Runs one policy, with NodeResourcesFit and DeviceShare as filters. A node has room for 1,001 pods.
-/// Pods that fit nowhere are given up, none ever leaves. Results are the same for any number of
-/// threads. O(arrivals × (nodes + changed nodes × typical pods)).
+/// Runs one policy, with NodeResourcesFit and DeviceShare as filters. A node has room for 1,001
+/// pods. Pods that fit nowhere are given up, none ever leaves. Results are the same for any number
+/// of threads. O(arrivals × (nodes + changed nodes × typical pods)).
 ///
 /// Errors: an order that doesn't fit the trace, names or amounts that the cluster refuses; it was
 /// ended by `progress`.
