@@ -10,10 +10,17 @@ import schedfw
 # What a plugin's results depend on besides the pod: row (the node alone), node set (all nodes),
 # domain (pods by topology domain), feasible set (which nodes passed).
 DEPENDS = {
+    "BestFit": "row (cpu, GPUs); NormalizeScore: feasible set",
     "Coscheduling": "pods by group, their gates, and which of them have a node; PodGroups of "
     "scheduling.x-k8s.io; time; node set (minResources)",
     "DefaultBinder": "-",
     "DefaultPreemption": "all filters; pods, their priorities and start times; PodGroups; budgets",
+    "DeviceShare": "row (GPUs one by one, their model)",
+    "DotProduct": "row (cpu, GPUs)",
+    "FragmentationGradientDescent": "row (cpu, GPUs one by one, their model)",
+    "GpuClustering": "row (GPUs, its pods)",
+    "GpuPacking": "row (GPUs one by one)",
+    "GpuRandom": "feasible set; the pod's name",
     "ImageLocality": "row; node set (how many nodes have an image)",
     "InterPodAffinity": "domain (pods by namespace and label, their terms, node labels, namespace "
     "labels); cluster (the first pod of a group); NormalizeScore: feasible set",
