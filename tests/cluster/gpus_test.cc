@@ -260,7 +260,9 @@ TEST(Case, B19FractionalGpuBulkPlacement) {
         const auto scheduler = MakeScheduler(config, options);
         Cluster cluster = Parse(GpuNode("node-a", 8) + (one_by_one ? "" : pods));
         if (one_by_one) {
-          for (api::Pod& pod : api::ParseObjects(pods)->pods) {
+          auto objects = api::ParseObjects(pods);
+          ASSERT_TRUE(objects.ok());
+          for (api::Pod& pod : objects->pods) {
             ASSERT_TRUE(cluster.AddPod(std::move(pod)).ok());
             for (const Placement& placement : scheduler->Place(cluster)) {
               EXPECT_EQ(placement.node, "node-a");

@@ -87,12 +87,13 @@ class Executor {
                           for (std::size_t i = range.begin(); i != range.end(); ++i) fn(i);
                         });
     };
-    if (team_) {  // within one of its loops
-      team_->arena().execute(loop);
+    // A thread that waits for its pieces takes no other work of the arena: that could be another
+    // cycle, or a piece of the loop around this one, on top of it.
+    const auto isolated = [&] { tbb::this_task_arena::isolate(loop); };
+    if (team_) {  // it is in a loop of its own
+      team_->arena().execute(isolated);
     } else {
-      // In the caller's arena a thread that waits for its blocks takes no work of the caller's:
-      // that could be another cycle, on top of this one.
-      tbb::this_task_arena::isolate(loop);
+      isolated();
     }
   }
 

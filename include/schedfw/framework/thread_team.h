@@ -3,6 +3,7 @@
 #define SCHEDFW_FRAMEWORK_THREAD_TEAM_H_
 
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -26,13 +26,16 @@ namespace schedfw {
 /// each loop: the passes of a cycle, and cycles that follow each other, find them awake. Waking a
 /// thread costs as much as a pass over thousands of rows.
 ///
-/// A helper that hasn't come yet, or that the system has given no core, is not waited for. One that
-/// has nothing to do for kLinger goes back to the arena.
+/// A helper that hasn't come yet is not waited for. One that has nothing to do for kLinger goes
+/// back to the arena.
 class ThreadTeam {
  public:
   /// `threads`: with the calling one.
-  explicit ThreadTeam(int threads) : arena_(threads), state_(std::make_shared<State>(threads)) {}
-  ~ThreadTeam() { state_->closed.store(true, std::memory_order_relaxed); }
+  explicit ThreadTeam(int threads) : arena_(threads), state_(threads) {}
+  ~ThreadTeam() {
+    state_.closed.store(true, std::memory_order_relaxed);
+    arena_.execute([this] { helpers_.wait(); });  // what hasn't begun is over at once
+  }
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
@@ -41,7 +44,7 @@ class ThreadTeam {
   /// reaches the caller, and some of what is left isn't called then.
   template <typename F>
   bool Run(std::size_t count, F& fn) {
-    State& state = *state_;
+    State& state = state_;
     if (state.busy.exchange(true, std::memory_order_acquire)) return false;
     state.call = [](void* context, std::size_t i) { (*static_cast<F*>(context))(i); };
     state.context = const_cast<void*>(static_cast<const void*>(&fn));
@@ -81,7 +84,7 @@ class ThreadTeam {
     std::atomic<std::size_t> next = 0;
     std::atomic<bool> taken = false;  // by a helper; the first member is the calling thread
   };
-  // What helpers share with the team. They may outlive it.
+  // What helpers share with the team.
   struct State {
     explicit State(int threads) : members(static_cast<std::size_t>(threads)) {}
 
@@ -133,12 +136,12 @@ class ThreadTeam {
   }
 
   void CallHelpers(std::size_t count) {
-    State& state = *state_;
+    State& state = state_;
     const auto most = static_cast<int>(std::min(count, state.members.size())) - 1;
     while (state.asked_for.load(std::memory_order_relaxed) < most) {
       state.asked_for.fetch_add(1, std::memory_order_relaxed);
       try {
-        arena_.enqueue([state = state_] { Help(*state); });
+        arena_.execute([&] { helpers_.run([&state] { Help(state); }); });
       } catch (...) {  // no memory for it: those that are there do the work
         state.asked_for.fetch_sub(1, std::memory_order_relaxed);
         return;
@@ -179,7 +182,8 @@ class ThreadTeam {
   }
 
   tbb::task_arena arena_;
-  std::shared_ptr<State> state_;
+  State state_;
+  tbb::task_group helpers_;
 };
 
 }  // namespace schedfw
