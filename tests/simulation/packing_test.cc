@@ -71,7 +71,7 @@ TEST(GpuScores, OfTheWorkedExample) {
     const auto scheduler = MakeScheduler(
         ConfigWith(plugin, plugin == "FragmentationGradientDescent" ? kTypical : "{}"));
     const PodPtr pod = cluster.view().FindPod("default", "pod");
-    const Explanation explanation = scheduler->Explain(cluster.view(), *pod);
+    const Explanation explanation = scheduler->Explain(cluster.view(), pod);
     ASSERT_EQ(explanation.feasible.size(), 1u) << plugin;
     EXPECT_EQ(explanation.scores.raw(0, 0), score) << plugin;
     ASSERT_TRUE(scheduler->ScheduleOne(cluster, *pod).status.ok());
