@@ -439,7 +439,9 @@ def _pack_text(packing: Packing) -> str:
     heading = [key.upper() for key in next(iter(ends.values()))]
     rows: list[list[object]] = [["POLICY", *heading]]
     for policy, end in ends.items():
-        rows.append([policy, *map(_Figure, end.values())])
+        figures = [_Figure(value) for value in end.values()]
+        failed = end["failed"]
+        rows.append([policy, int(failed) if failed.is_integer() else figures[0], *figures[1:]])
     return "\n".join(
         [
             f"{packing.workload}: {packing.pod_count} pods; {packing.node_count} nodes, "
