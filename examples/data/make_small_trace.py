@@ -69,10 +69,9 @@ def pods():
         time += int(draw() * 600)
         runs = 600 + int(draw() * 86_400)
         qos = "LS" if gpus else choose(["LS", "BE", "Burstable"])
-        rows.append(
-            [f"small-pod-{i:03}", cpu, cpu * 3, gpus, milli, spec]
-            + [qos, "Succeeded", time, time + 30 + runs, time + 30]
-        )
+        times = (time, time + 30 + runs, time + 30)
+        name = f"small-pod-{i:03}"
+        rows.append([name, cpu, cpu * 3, gpus, milli, spec, qos, "Succeeded", *times])
     return rows
 
 
