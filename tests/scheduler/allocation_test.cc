@@ -16,21 +16,53 @@ namespace {
 
 thread_local std::size_t allocations = 0;
 
-void* Allocate(std::size_t size) {
+void* AllocateOrNull(std::size_t size) noexcept {
   ++allocations;
-  if (void* out = std::malloc(size == 0 ? 1 : size)) return out;
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* AllocateOrNull(std::size_t size, std::align_val_t align) noexcept {
+  ++allocations;
+  const auto unit = static_cast<std::size_t>(align);
+  return std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
+}
+template <typename... Align>
+void* Allocate(std::size_t size, Align... align) {
+  if (void* out = AllocateOrNull(size, align...)) return out;
   throw std::bad_alloc();
 }
 
 }  // namespace
 
-// Every allocation of this program is counted, on the thread that asks for it.
+// Every allocation of this program is counted, on the thread that asks for it. All forms are here:
+// what one of them has allocated another one of the same family may free.
 void* operator new(std::size_t size) { return Allocate(size); }
 void* operator new[](std::size_t size) { return Allocate(size); }
+void* operator new(std::size_t size, std::align_val_t align) { return Allocate(size, align); }
+void* operator new[](std::size_t size, std::align_val_t align) { return Allocate(size, align); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return AllocateOrNull(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return AllocateOrNull(size);
+}
+void* operator new(std::size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
+  return AllocateOrNull(size, align);
+}
+void* operator new[](std::size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
+  return AllocateOrNull(size, align);
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept { std::free(p); }
 
 namespace schedfw {
 namespace {
