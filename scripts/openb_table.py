@@ -161,8 +161,8 @@ def compare_given(ours: Curves, theirs: Curves) -> tuple[list[str], list[str]]:
 
 def relative(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     """Return by column how far means differ, in units of what they may."""
-    bound = np.maximum(SIGMAS * theirs.std(axis=0, ddof=1), LAST_DIGIT)
-    return np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) / bound
+    bound = np.fmax(SIGMAS * theirs.std(axis=0, ddof=1), LAST_DIGIT)
+    return np.abs(cells(ours.mean(axis=0), theirs.mean(axis=0))) / bound
 
 
 def compare_means(ours: Curves, theirs: Curves) -> tuple[list[str], list[str]]:
