@@ -415,8 +415,9 @@ class _Figure(float):
     def __str__(self) -> str:
         if math.isnan(self):
             return "-"
+        value = round(float(self), 2) + 0.0  # no -0.00
         spread = "" if math.isnan(self.deviation) else f" ±{self.deviation:.2f}"
-        return f"{float(self):.2f}{spread}"
+        return f"{value:.2f}{spread}"
 
 
 _ARRIVED = (90, 100, 110, 120, 130)
@@ -440,8 +441,8 @@ def _pack_text(packing: Packing) -> str:
     rows: list[list[object]] = [["POLICY", *heading]]
     for policy, end in ends.items():
         figures = [_Figure(value) for value in end.values()]
-        failed = end["failed"]
-        rows.append([policy, int(failed) if failed.is_integer() else figures[0], *figures[1:]])
+        failed = int(end["failed"]) if len(seeds) == 1 else figures[0]
+        rows.append([policy, failed, *figures[1:]])
     return "\n".join(
         [
             f"{packing.workload}: {packing.pod_count} pods; {packing.node_count} nodes, "

@@ -559,14 +559,14 @@ def test_bar_in_a_terminal():
     script = subprocess.run(
         ["script", "-qec", f"{schedfw_command} pack {NODES} {PODS} >/dev/null", "/dev/null"],
         capture_output=True,
-        text=True,
         check=False,
         env={**os.environ, "COLUMNS": "100"},
     )
     if script.returncode != 0:
         pytest.skip("no terminal")
-    assert f"[{'#' * 40}] 100 %" in script.stdout
-    assert script.stdout.rstrip("\n").endswith("\r")  # the line is gone
+    assert f"[{'#' * 40}] 100 %".encode() in script.stdout
+    *_, last, end = script.stdout.strip(b"\n").split(b"\r")
+    assert (last.strip(), end) == (b"", b"")  # the line is gone
 
 
 # The comparison with the published results.
