@@ -36,7 +36,8 @@ def main():
     print("arrived   " + "".join(f"{percent:>13} %" for percent in ARRIVED))
     for policy in packing.policies:
         mean, deviation = packing.mean(policy)
-        cells = [f"{mean[i]:.2f} ± {deviation[i]:.2f}" for i in ARRIVED]
+        spreads = [f" ± {deviation[i]:.2f}" if args.seeds > 1 else "" for i in ARRIVED]
+        cells = [f"{mean[i]:.2f}{spread}" for i, spread in zip(ARRIVED, spreads, strict=True)]
         print(f"{policy:10}" + "".join(f"{cell:>15}" for cell in cells))
 
     if args.png is None:

@@ -423,6 +423,10 @@ class _Figure(float):
 _ARRIVED = (90, 100, 110, 120, 130)
 
 
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def _curve_table(packing: Packing, measure: Measure) -> str:
     rows: list[list[object]] = [["POLICY", *(f"{percent} %" for percent in _ARRIVED)]]
     for policy in packing.policies:
@@ -445,8 +449,8 @@ def _pack_text(packing: Packing) -> str:
         rows.append([policy, failed, *figures[1:]])
     return "\n".join(
         [
-            f"{packing.workload}: {packing.pod_count} pods; {packing.node_count} nodes, "
-            f"{packing.total_gpus} GPUs; {of}",
+            f"{packing.workload}: {_many(packing.pod_count, 'pod')}; "
+            f"{_many(packing.node_count, 'node')}, {_many(packing.total_gpus, 'GPU')}; {of}",
             "",
             "allocated GPUs, % of all, when pods had asked for so many % of all GPUs",
             _curve_table(packing, "allocation"),
