@@ -3,8 +3,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "io/text_file.h"
+#include "packing.h"
 #include "python_plugin.h"
 #include "schedfw/api/normalize.h"
 #include "schedfw/api/read.h"
@@ -28,80 +27,16 @@
 #include "schedfw/scheduler/loop.h"
 #include "schedfw/scheduler/report.h"
 #include "schedfw/scheduler/scheduler.h"
+#include "support.h"
 #include "views.h"
 
 namespace schedfw::python {
 namespace {
 
-// The exception types, made once by the module.
-struct Exceptions {
-  py::object error, parse, config, plugin;
-};
-Exceptions& exceptions() {
-  // Never destroyed: the interpreter may be gone first.
-  static auto* const kInstance = new Exceptions;
-  return *kInstance;
-}
-
-[[noreturn]] void Raise(const py::object& type, const std::string& message) {
-  PyErr_SetString(type.ptr(), message.c_str());
-  throw py::error_already_set();
-}
-
-[[noreturn]] void Raise(const Error& error) {
-  switch (error.kind()) {
-    case ErrorKind::kParse:
-      Raise(exceptions().parse, error.message());
-    case ErrorKind::kConfig:
-      Raise(exceptions().config, error.message());
-    case ErrorKind::kPlugin:
-      Raise(exceptions().plugin, error.message());
-    case ErrorKind::kArgument:
-      break;
-  }
-  Raise(exceptions().error, error.message());
-}
-
-template <typename T>
-T Unwrap(Result<T> result) {
-  if (!result) Raise(result.error());
-  return *std::move(result);
-}
-void Unwrap(const Result<void>& result) {
-  if (!result) Raise(result.error());
-}
-
 // A status of Error means that a plugin failed, which a caller must not miss.
 void RaiseOnFault(const Status& status) {
   if (status.code() == Code::kError) Raise(exceptions().plugin, status.message());
 }
-
-// Lets Ctrl-C and a Python callback in during a long call that holds no GIL.
-class PythonProgress {
- public:
-  explicit PythonProgress(py::object callback) : callback_(std::move(callback)) {}
-
-  // Says the last word; needs the GIL.
-  void Finish(std::size_t done, std::size_t total) const {
-    if (!callback_.is_none() && total != 0) callback_(done, total);
-  }
-
-  Progress function() {
-    return [this](std::size_t done, std::size_t total) {
-      const auto now = std::chrono::steady_clock::now();
-      if (now - last_ < std::chrono::milliseconds(50) && done != 0) return true;
-      last_ = now;
-      py::gil_scoped_acquire gil;
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      if (!callback_.is_none()) callback_(done, total);
-      return true;
-    };
-  }
-
- private:
-  py::object callback_;
-  std::chrono::steady_clock::time_point last_{};
-};
 
 // A cluster and the kinds of objects its files held that scheduling doesn't read.
 //
@@ -182,15 +117,7 @@ PodPtr FindWaitingPod(const Snapshot& snapshot, const std::string& full_name) {
   return pod;
 }
 
-// A vector as a read-only array that shares its memory; `owner` keeps it.
-template <typename T>
-py::array ReadOnly(const T* data, std::size_t size, const py::object& owner) {
-  py::array_t<T> out({static_cast<py::ssize_t>(size)}, {sizeof(T)}, data, owner);
-  out.attr("setflags")(py::arg("write") = false);
-  return out;
-}
-
-py::array ReadOnly(const ScoreArray& array, const py::object& owner) {
+py::array ReadOnlyScores(const ScoreArray& array, const py::object& owner) {
   const auto rows = static_cast<py::ssize_t>(array.rows());
   const auto cols = static_cast<py::ssize_t>(array.cols());
   constexpr py::ssize_t kItem = sizeof(std::int64_t);
@@ -342,18 +269,6 @@ struct PyFit {
   FitResult result;
   std::shared_ptr<PyDiagnosis> diagnosis;
 };
-
-// TBB has as many threads as there are cores, and warns on standard error when asked for more: a
-// scheduler that wants them raises the limit, which is one of the process and never falls.
-void AllowThreads(int threads) {
-  static std::size_t allowed = static_cast<std::size_t>(tbb::info::default_concurrency());
-  static tbb::global_control* control = nullptr;
-  const auto wanted = static_cast<std::size_t>(std::max(threads, 0));
-  if (wanted <= allowed) return;
-  delete control;  // the lowest limit counts
-  control = new tbb::global_control(tbb::global_control::max_allowed_parallelism, wanted);
-  allowed = wanted;
-}
 
 // A scheduler and the Python plugins that it runs.
 class PyScheduler {
@@ -1080,19 +995,19 @@ void BindResults(py::module_& m) {
       .def_property_readonly(
           "raw",
           [](const py::object& self) {
-            return ReadOnly(self.cast<const PyScores&>().matrix.raw, self);
+            return ReadOnlyScores(self.cast<const PyScores&>().matrix.raw, self);
           },
           "The scores as the plugins gave them, shape (plugins, nodes).")
       .def_property_readonly(
           "normalized",
           [](const py::object& self) {
-            return ReadOnly(self.cast<const PyScores&>().matrix.normalized, self);
+            return ReadOnlyScores(self.cast<const PyScores&>().matrix.normalized, self);
           },
           "The scores after normalizing, from 0 to 100, shape (plugins, nodes).")
       .def_property_readonly(
           "weighted",
           [](const py::object& self) {
-            return ReadOnly(self.cast<const PyScores&>().matrix.weighted, self);
+            return ReadOnlyScores(self.cast<const PyScores&>().matrix.weighted, self);
           },
           "normalized × weights, shape (plugins, nodes).")
       .def_property_readonly(
@@ -1263,6 +1178,7 @@ PYBIND11_MODULE(_core, m) {
   BindViews(m);
   BindCluster(m);
   BindResults(m);
+  BindPacking(m);
   py::class_<PyScheduler>(m, "Scheduler")
       .def(py::init<const std::optional<std::string>&, const std::string&, const py::list&, int,
                     std::uint32_t, bool, bool, bool, std::uint64_t, bool, bool>())

@@ -18,6 +18,7 @@ from schedfw._core import (
     Fit,
     Node,
     Nodes,
+    PackResult,
     ParseError,
     Placement,
     PluginError,
@@ -31,6 +32,7 @@ from schedfw._core import (
 )
 from schedfw.cluster import Cluster
 from schedfw.heatmap import LatencyHeatmap
+from schedfw.packing import Packing, PackRun, pack
 from schedfw.plugin import Plugin, describe_plugins
 from schedfw.profile import Profile
 from schedfw.scheduler import Placements, Run, Scheduler
@@ -46,6 +48,9 @@ __all__ = [
     "LatencyHeatmap",
     "Node",
     "Nodes",
+    "PackResult",
+    "PackRun",
+    "Packing",
     "ParseError",
     "Placement",
     "Placements",
@@ -60,6 +65,7 @@ __all__ = [
     "Status",
     "__version__",
     "describe_plugins",
+    "pack",
     "set_simd_level",
     "simd_level",
 ]

@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import math
 import os
 import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from schedfw import _core
 from schedfw.cluster import Cluster
+from schedfw.packing import Measure, Packing, check_policy, pack
 from schedfw.plugin import describe_plugins
 from schedfw.scheduler import Scheduler
 
@@ -34,6 +37,50 @@ def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not allowed (allowed: 0 or more)")
     return int(text)
+
+
+# More runs than these are a slip of the hand.
+_MOST_SEEDS = 10_000
+
+
+def _policies(text: str) -> list[str]:
+    """Read policies with commas between them."""
+    names = text.split(",")
+    for name in names:
+        try:
+            check_policy(name)
+        except _core.Error as error:
+            raise argparse.ArgumentTypeError(str(error).removeprefix("policy: ")) from None
+    return names
+
+
+def _seeds(text: str) -> list[int]:
+    """Read seeds and ranges of seeds with commas between them."""
+    out: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise argparse.ArgumentTypeError(
+                f"{part!r} is not allowed (allowed: a number, or a range as in 42-51)"
+            )
+        low, high = int(first), int(last if dash else first)
+        if not 0 <= high - low < _MOST_SEEDS - len(out):
+            raise argparse.ArgumentTypeError(
+                f"{part!r} is not allowed (allowed: from low to high, {_MOST_SEEDS} seeds in all)"
+            )
+        out += range(low, high + 1)
+    return out
+
+
+def _tune(text: str) -> float:
+    """Read the argument that says how much arrives."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed (allowed: a number, 0 or more)")
+    return value
 
 
 def _table(rows: Sequence[Sequence[object]], indent: int = 0) -> str:
@@ -199,9 +246,7 @@ def _run(args: argparse.Namespace) -> None:
     _notes(cluster, scheduler)
     if groups:
         kind = "PodGroup" if groups == 1 else "PodGroups"
-        print(
-            f"enabled: Coscheduling, for {groups} {kind} of scheduling.x-k8s.io", file=sys.stderr
-        )
+        print(f"enabled: Coscheduling, for {groups} {kind} of scheduling.x-k8s.io", file=sys.stderr)
     rows = [("POD", "STATE", "NODE", "WHY")]
     rows += [(pod, "bound", nodes[pod] or "-", "") for pod in result.bound]
     rows += [(pod, "evicted", "-", "") for pod in result.deleted]
@@ -330,6 +375,156 @@ def _plugins(args: argparse.Namespace) -> None:
     print("\n\n".join(blocks))
 
 
+class _Bar:
+    """A line on the terminal that says how far the work is; nothing elsewhere."""
+
+    _WIDTH = 40
+
+    def __init__(self) -> None:
+        self._shown = False
+        self._is_terminal = sys.stderr.isatty()
+
+    def __call__(self, done: int, total: int) -> None:
+        if not self._is_terminal:
+            return
+        filled = self._WIDTH * done // max(total, 1)
+        bar = ("#" * filled).ljust(self._WIDTH)
+        sys.stderr.write(f"\r[{bar}] {100 * done // max(total, 1):3} %")
+        sys.stderr.flush()
+        self._shown = True
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:  # the line goes, also when the work failed
+            sys.stderr.write(f"\r{' ' * (self._WIDTH + 8)}\r")
+            sys.stderr.flush()
+
+
+class _Figure(float):
+    """A number with two decimals, and a deviation if it is the mean of several."""
+
+    deviation: float
+
+    def __new__(cls, value: float, deviation: float = math.nan) -> _Figure:
+        out = super().__new__(cls, value)
+        out.deviation = deviation
+        return out
+
+    def __str__(self) -> str:
+        if math.isnan(self):
+            return "-"
+        value = round(float(self), 2) + 0.0  # no -0.00
+        spread = "" if math.isnan(self.deviation) else f" ±{self.deviation:.2f}"
+        return f"{value:.2f}{spread}"
+
+
+_ARRIVED = (90, 100, 110, 120, 130)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _curve_table(packing: Packing, measure: Measure) -> str:
+    rows: list[list[object]] = [["POLICY", *(f"{percent} %" for percent in _ARRIVED)]]
+    for policy in packing.policies:
+        mean, deviation = packing.mean(policy, measure)
+        rows.append([policy, *(_Figure(mean[i], deviation[i]) for i in _ARRIVED)])
+    return _table(rows, indent=2)
+
+
+def _pack_text(packing: Packing) -> str:
+    seeds = packing.seeds
+    of = f"seed {seeds[0]}"
+    if len(seeds) > 1:
+        of = f"means of {len(seeds)} seeds from {min(seeds)} to {max(seeds)} ± their deviation"
+    ends = packing.end_means()
+    heading = [key.upper() for key in next(iter(ends.values()))]
+    rows: list[list[object]] = [["POLICY", *heading]]
+    for policy, end in ends.items():
+        figures = [_Figure(value) for value in end.values()]
+        failed = int(end["failed"]) if len(seeds) == 1 else figures[0]
+        rows.append([policy, failed, *figures[1:]])
+    return "\n".join(
+        [
+            f"{packing.workload}: {_many(packing.pod_count, 'pod')}; "
+            f"{_many(packing.node_count, 'node')}, {_many(packing.total_gpus, 'GPU')}; {of}",
+            "",
+            "allocated GPUs, % of all, when pods had asked for so many % of all GPUs",
+            _curve_table(packing, "allocation"),
+            "",
+            "fragmented GPUs, % of the idle ones",
+            _curve_table(packing, "frag_ratio"),
+            "",
+            "at the end: pods that failed; GPUs and cores in use; idle GPUs by what typical pods "
+            "could do with them",
+            _table(rows, indent=2),
+        ]
+    )
+
+
+def _pack_json(packing: Packing, files: Sequence[Path]) -> str:
+    def numbers(values: Any) -> list[float | None]:
+        return [None if math.isnan(value) else value for value in values.tolist()]
+
+    runs = [
+        {
+            "policy": run.policy,
+            "sc_policy": run.published_policy,
+            "tune": run.tune,
+            "seed": run.seed,
+            "events": len(run.result.node),
+            "failed": run.result.failed,
+            "used_gpus": run.used_gpus(),
+            "used_cores": run.result.used_cpu_milli / 1000,
+            "idle_gpus": run.idle_gpus(),
+            "allocation": numbers(run.result.allocation),
+            "frag_ratio": numbers(run.result.frag_ratio),
+        }
+        for run in packing.runs
+    ]
+    of = {
+        "workload": packing.workload,
+        "nodes": packing.node_count,
+        "gpus": packing.total_gpus,
+        "pods": packing.pod_count,
+    }
+    return json.dumps(of | {"runs": runs, "files": [str(path) for path in files]})
+
+
+def _pack(args: argparse.Namespace) -> None:
+    if args.output_dir is not None and args.output_dir.exists() and not args.output_dir.is_dir():
+        raise _core.Error(f"{args.output_dir}: is a file, not a directory")
+    with _Bar() as bar:
+        packing = pack(
+            args.nodes,
+            args.pods,
+            args.policy or "fgd",
+            tune=args.tune,
+            seed=args.seed or 42,
+            order=args.order,
+            ranks=args.ranks,
+            threads=args.threads,
+            progress=bar,
+        )
+    files: list[Path] = []
+    if args.output_dir is not None:
+        try:
+            files = packing.save(args.output_dir)
+        except OSError as error:
+            raise _core.Error(f"{error.filename}: {error.strerror}") from None
+        if not any(path.suffix == ".png" for path in files):
+            print("for the picture: pip install 'schedfw[plot]'", file=sys.stderr)
+    if args.format == "json":
+        print(_pack_json(packing, files))
+        return
+    print(_pack_text(packing))
+    if files:
+        print("\n" + "\n".join(map(str, files)))
+
+
 def _build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="schedfw",
@@ -339,7 +534,9 @@ def _build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"schedfw {_core.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def add(name: str, run: Any, text: str, cluster: str | None) -> argparse.ArgumentParser:
+    def add(
+        name: str, run: Any, text: str, cluster: str | None, *, output: bool = True
+    ) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         command.set_defaults(run=run)
         files = (
@@ -354,9 +551,10 @@ def _build_parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--config", metavar="F", help="a KubeSchedulerConfiguration; the default profile"
             )
-        command.add_argument(
-            "-o", "--output", choices=("table", "json"), default="table", help="default: table"
-        )
+        if output:
+            command.add_argument(
+                "-o", "--output", choices=("table", "json"), default="table", help="default: table"
+            )
         return command
 
     explain = add("explain", _explain, "why each waiting pod pends or fits, node by node", "+")
@@ -407,6 +605,70 @@ def _build_parser() -> argparse.ArgumentParser:
         type=_count,
         default=100_000,
         help="place at most N (default: 100000)",
+    )
+    packing = add(
+        "pack",
+        _pack,
+        "how well policies use the GPUs of a trace: pods are placed one after another, and those "
+        "that fit nowhere are given up",
+        None,
+        output=False,
+    )
+    packing.add_argument(
+        "nodes", metavar="NODES", help="a CSV file with columns sn,cpu_milli,memory_mib,gpu,model"
+    )
+    packing.add_argument(
+        "pods",
+        metavar="PODS",
+        help="a CSV file with columns name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec",
+    )
+    packing.add_argument(
+        "--policy",
+        metavar="NAME",
+        action="extend",
+        type=_policies,
+        help="random, dotprod, clustering, packing, bestfit, fgd, several with commas between "
+        "them, or all (default: fgd)",
+    )
+    packing.add_argument(
+        "--tune",
+        metavar="X",
+        type=_tune,
+        default=1.3,
+        help="GPUs that arriving pods ask for, relative to all GPUs: pods come again or stay out "
+        "until that is so; 0: each pod comes once (default: 1.3)",
+    )
+    packing.add_argument(
+        "--seed",
+        metavar="N",
+        action="extend",
+        type=_seeds,
+        help="what the order is drawn with; several as in 42-51 or 1,5 (default: 42)",
+    )
+    packing.add_argument(
+        "--order",
+        metavar="FILE",
+        help="arrivals from a CSV file, event,SEED,…, instead of drawing them; needs --ranks",
+    )
+    packing.add_argument(
+        "--ranks", metavar="FILE", help="ranks of the nodes from a CSV file, sn,SEED,…"
+    )
+    packing.add_argument(
+        "--threads",
+        metavar="N",
+        type=_count,
+        default=1,
+        help="runs at a time; 0: all cores (default: 1)",
+    )
+    packing.add_argument(
+        "-o",
+        "--output-dir",
+        metavar="DIR",
+        type=Path,
+        help="write allocation.csv, frag_ratio.csv and, with matplotlib, curves.png",
+    )
+    packing.add_argument(
+        "--format", choices=("table", "json"), default="table", help="default: table"
     )
     add("plugins", _plugins, "the plugins, their extension points and arguments", None)
     return parser

@@ -22,6 +22,16 @@ COMMANDS = {
     "run": ["--config", "--threads", "--status-updates", "--output"],
     "config": ["--output"],
     "fit": ["--config", "--limit", "--output"],
+    "pack": [
+        "--policy",
+        "--tune",
+        "--seed",
+        "--order",
+        "--ranks",
+        "--threads",
+        "--output-dir",
+        "--format",
+    ],
     "plugins": ["--output"],
 }
 SCHEDFW = Path(sys.executable).parent / "schedfw"

@@ -150,3 +150,17 @@ load   strategy        placed  empty nodes  deviation of use
     pytest.importorskip("matplotlib")
     assert run("compare_profiles.py", *args, "--plot", plot) == table + f"{plot}\n"
     assert plot.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_openb_policies(tmp_path):
+    lines = run("openb_policies.py").splitlines()
+    assert lines[0] == "allocated GPUs, % of all: mean ± standard deviation"
+    assert re.sub(" +", " ", lines[1]) == "arrived 90 % 100 % 110 % 120 % 130 %"
+    policies = ["random", "dotprod", "clustering", "packing", "bestfit", "fgd"]
+    assert [line.split()[0] for line in lines[2:]] == policies
+    for line in lines[2:]:
+        assert re.fullmatch(r"\w+( +\d+\.\d\d ± \d+\.\d\d){5}", line)
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / "policies.png"
+    assert run("openb_policies.py", "--png", plot).splitlines() == [*lines, str(plot)]
+    assert plot.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
