@@ -1,5 +1,5 @@
-// Handlers on a scheduler's bus that come and go while it runs: preemption, bindings sent in batches,
-// and counts by QoS class. The scheduler's own profile knows nothing of them.
+// Handlers on a scheduler's bus that come and go while it runs: preemption, bindings sent in
+// batches, and counts by QoS class. The scheduler's own profile knows nothing of them.
 
 #include <cstdlib>
 #include <iostream>
@@ -127,8 +127,8 @@ class Preemption {
   explicit Preemption(schedfw::SchedulingLoop& loop)
       : loop_(loop),
         scheduler_(MakeScheduler(kUpstream)),
-        rejected_(loop.bus().Subscribe<schedfw::PodRejected>(
-            [this](const schedfw::PodRejected& event) {
+        rejected_(
+            loop.bus().Subscribe<schedfw::PodRejected>([this](const schedfw::PodRejected& event) {
               const schedfw::PreemptionResult found =
                   scheduler_->FindVictims(loop_.cluster().view(), *event.pod);
               for (const schedfw::Victim& victim : found.victims) {
@@ -156,7 +156,8 @@ class Preemption {
 void Run(schedfw::SchedulingLoop& loop) {
   auto report = loop.RunUntilQuiet();
   if (!report) Fail(report.error().message());
-  for (const auto& [pod, why] : report->pending) std::cout << "  " << pod << " pends: " << why << "\n";
+  for (const auto& [pod, why] : report->pending)
+    std::cout << "  " << pod << " pends: " << why << "\n";
 }
 
 }  // namespace

@@ -871,10 +871,9 @@ void BindCluster(py::module_& m) {
                                return out;
                              })
       .def_property_readonly("pod_count", [](const PyCluster& c) { return c.view().PodTotal(); })
-      .def_property_readonly("coscheduling_group_count",
-                             [](const PyCluster& c) {
-                               return c.view().objects().coscheduling_pod_groups.size();
-                             })
+      .def_property_readonly(
+          "coscheduling_group_count",
+          [](const PyCluster& c) { return c.view().objects().coscheduling_pod_groups.size(); })
       .def_property_readonly("orphan_count",
                              [](const PyCluster& c) { return c.view().OrphanTotal(); })
       .def_property_readonly("ignored", &PyCluster::ignored)

@@ -363,8 +363,8 @@ Result<void> SchedulingLoop::Upsert(api::PodGroup group) {
 Result<void> SchedulingLoop::Upsert(api::CoschedulingPodGroup group) {
   api::SetDefaults(group);
   const std::uint64_t id = LabelGroups::IdOf(group.metadata, view().dictionary());
-  const bool is_new = ObjectStore::Find(view().objects().coscheduling_pod_groups,
-                                        group.metadata.ns, group.metadata.name) == nullptr;
+  const bool is_new = ObjectStore::Find(view().objects().coscheduling_pod_groups, group.metadata.ns,
+                                        group.metadata.name) == nullptr;
   if (auto done = cluster_.Upsert(std::move(group)); !done) return done;
   label_groups_.ObjectCame(id, is_new, clock_.Now());
   Changed();
@@ -420,10 +420,11 @@ void SchedulingLoop::RunTimers() {
     }
     if (due == nullptr) return;
     TimedOut(*due->pod.pod);
-    RejectWaiting(due->pod.pod->Key(),
-                  Status::Unschedulable("rejected due to timeout after waiting " +
-                                        FormatDuration(when - due->waits_since) + " at plugin " + plugin)
-                      .WithPlugin(plugin));
+    RejectWaiting(
+        due->pod.pod->Key(),
+        Status::Unschedulable("rejected due to timeout after waiting " +
+                              FormatDuration(when - due->waits_since) + " at plugin " + plugin)
+            .WithPlugin(plugin));
     Settle();
   }
 }

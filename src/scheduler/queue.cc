@@ -270,9 +270,8 @@ void SchedulingQueue::SortAnew(std::span<const std::uint64_t> pod_keys) {
   const auto place = [&](const QueuedEntity* entity) {
     return std::pair(entity->where_, places_[entity->slot_]);
   };
-  std::sort(moved.begin(), moved.end(), [&](const QueuedEntity* a, const QueuedEntity* b) {
-    return place(a) < place(b);
-  });
+  std::sort(moved.begin(), moved.end(),
+            [&](const QueuedEntity* a, const QueuedEntity* b) { return place(a) < place(b); });
   moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
   // To the back: children before their parents, so that below each all is in order already; to the
   // front the other way round. Whichever it isn't moves nothing.

@@ -1,5 +1,7 @@
 // Coscheduling: its rules one by one, and in a loop in virtual time.
 
+#include "schedfw/plugins/coscheduling.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 
 #include "schedfw/api/read.h"
 #include "schedfw/framework/diagnosis.h"
-#include "schedfw/plugins/coscheduling.h"
 #include "schedfw/plugins/registry.h"
 #include "schedfw/scheduler/loop.h"
 #include "support/cluster.h"
@@ -295,15 +296,17 @@ TEST(Coscheduling, PreFilterWantsMinResources) {
 TEST(Coscheduling, MinResourcesAreCheckedOnceUntilTheGroupFailsOrTimePasses) {
   World world(NodeYaml("n1") + GroupYaml("a", 2, "", "minResources: {cpu: 8}") + Members("a", 3));
   EXPECT_TRUE(world.PreFilter("a0").ok());
-  ASSERT_TRUE(world.host.cluster().AddPod(api::ParseObjects(
-      PodYaml("other", "", "  nodeName: n1\n", "1"))->pods[0]).ok());
+  ASSERT_TRUE(world.host.cluster()
+                  .AddPod(api::ParseObjects(PodYaml("other", "", "  nodeName: n1\n", "1"))->pods[0])
+                  .ok());
   EXPECT_TRUE(world.PreFilter("a1").ok());
   world.host.virtual_clock().Set(seconds(60));
   EXPECT_EQ(world.PreFilter("a1"), Status::Unresolvable("resource gap: cpu 1"));
   ASSERT_TRUE(world.host.cluster().DeletePod("default", "other").ok());
   EXPECT_TRUE(world.PreFilter("a1").ok());
-  ASSERT_TRUE(world.host.cluster().AddPod(api::ParseObjects(
-      PodYaml("other", "", "  nodeName: n1\n", "1"))->pods[0]).ok());
+  ASSERT_TRUE(world.host.cluster()
+                  .AddPod(api::ParseObjects(PodYaml("other", "", "  nodeName: n1\n", "1"))->pods[0])
+                  .ok());
   EXPECT_TRUE(world.PreFilter("a1").ok());
   world.Unreserve("a0");
   EXPECT_EQ(world.PreFilter("a1"), Status::Unresolvable("resource gap: cpu 1"));
@@ -416,10 +419,11 @@ TEST(Coscheduling, UnreserveRejectsTheOthers) {
 }
 
 TEST(Coscheduling, GroupsThatNameEachOtherAreOneSet) {
-  World world(NodeYaml("n1") + GroupYaml("a", 1, Created(3) + ", " + SetOf("[\"default/c\"]")) +
-              GroupYaml("b", 1, Created(2)) +
-              GroupYaml("c", 2, Created(1) + ", " + SetOf(" [ \"default\\/c\" , \"default/a\" ] ")) +
-              Members("a", 1) + Members("b", 1) + Members("c", 3));
+  World world(
+      NodeYaml("n1") + GroupYaml("a", 1, Created(3) + ", " + SetOf("[\"default/c\"]")) +
+      GroupYaml("b", 1, Created(2)) +
+      GroupYaml("c", 2, Created(1) + ", " + SetOf(" [ \"default\\/c\" , \"default/a\" ] ")) +
+      Members("a", 1) + Members("b", 1) + Members("c", 3));
   EXPECT_EQ(world.Queue(), (List{"a0", "c0", "c1", "c2", "b0"}));
   world.host.Assume("a0");
   EXPECT_EQ(world.Permit("a0").code(), Code::kWait);  // though it has its one pod
@@ -451,9 +455,9 @@ TEST(Coscheduling, ASetWithAGroupThatIsNotThereWaits) {
 }
 
 TEST(Coscheduling, AListOfGroupsThatCannotBeReadCountsAsNone) {
-  for (const char* list : {"", "a", "[", "[\"default/b\"", "[\"default/b\",]", "{}", "[1]",
-                           "[\"default/b\"] x", "[\"default/b]", "\"default/b\"", "[\"a\\n\"]",
-                           "[\"default/b\"\"default/b\"]", "[\"\\"}) {
+  for (const char* list :
+       {"", "a", "[", "[\"default/b\"", "[\"default/b\",]", "{}", "[1]", "[\"default/b\"] x",
+        "[\"default/b]", "\"default/b\"", "[\"a\\n\"]", "[\"default/b\"\"default/b\"]", "[\"\\"}) {
     EXPECT_FALSE(internal::ParseNames(list).has_value()) << list;
     World world(NodeYaml("n1") + GroupYaml("a", 1, SetOf(list)) + GroupYaml("b", 1) +
                 Members("a", 1));
@@ -586,8 +590,7 @@ TEST(CoschedulingLoop, TheTimeoutTakesTheWholeGangBack) {
   clock.Set(seconds(30));
   (void)loop.Step();
   const RunReport report = loop.Report();
-  EXPECT_EQ(Why(report, "a0"),
-            "rejected due to timeout after waiting 30s at plugin Coscheduling");
+  EXPECT_EQ(Why(report, "a0"), "rejected due to timeout after waiting 30s at plugin Coscheduling");
   EXPECT_EQ(Why(report, "a5"), "rejection in Unreserve");
   EXPECT_EQ(report.bound.size(), 1u);  // of those that go on: the tenth has found room, and waits
   EXPECT_EQ(loop.InFlight(), 1u);
@@ -668,9 +671,9 @@ TEST(CoschedulingLoop, TheProfilesShareTheirState) {
     multiPoint: {enabled: [{name: Coscheduling}]}
     queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
 )";
-  Cluster cluster = Parse(
-      NodeYaml("n1", "", "4") + GroupYaml("a", 6, Created(1)) +
-      Members("a", 6, "  schedulerName: second\n") + PodYaml("single", "", "", "4"));
+  Cluster cluster =
+      Parse(NodeYaml("n1", "", "4") + GroupYaml("a", 6, Created(1)) +
+            Members("a", 6, "  schedulerName: second\n") + PodYaml("single", "", "", "4"));
   const auto scheduler = MakeScheduler(
       "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
       "- schedulerName: default-scheduler" +
@@ -680,9 +683,8 @@ TEST(CoschedulingLoop, TheProfilesShareTheirState) {
 }
 
 TEST(CoschedulingLoop, EachLoopStartsAfresh) {
-  const Cluster base =
-      Parse(NodeYaml("n1", "", "4") + GroupYaml("a", 6, Created(1)) + Members("a", 6) +
-            GroupYaml("b", 4, Created(2)) + Members("b", 4));
+  const Cluster base = Parse(NodeYaml("n1", "", "4") + GroupYaml("a", 6, Created(1)) +
+                             Members("a", 6) + GroupYaml("b", 4, Created(2)) + Members("b", 4));
   const auto scheduler = MakeScheduler(kConfig);
   std::vector<std::int64_t> attempts;
   for (int i = 0; i < 2; ++i) {

@@ -159,8 +159,7 @@ std::set<std::string> Run(Mode mode, Scheduler& scheduler, const Rivals& rivals,
   std::int32_t placed = rivals.a.placed + rivals.b.placed;
   std::vector<std::string> room;
   std::size_t there = 0;
-  while (there < nodes.size() &&
-         (static_cast<std::int32_t>(room.size()) < placed || !chance(4))) {
+  while (there < nodes.size() && (static_cast<std::int32_t>(room.size()) < placed || !chance(4))) {
     EXPECT_TRUE(cluster.AddNode(Node(nodes[there].first, nodes[there].second)).ok());
     for (std::int64_t i = 0; i < nodes[there].second; ++i) room.push_back(nodes[there].first);
     ++there;
@@ -174,9 +173,8 @@ std::set<std::string> Run(Mode mode, Scheduler& scheduler, const Rivals& rivals,
   }
   for (const Gang* gang : {&rivals.a, &rivals.b}) {
     const auto created = static_cast<std::int64_t>(random.Below(2));
-    events.emplace_back([=](SchedulingLoop& loop) {
-      AddGroup(loop, mode, gang->name, gang->least, created);
-    });
+    events.emplace_back(
+        [=](SchedulingLoop& loop) { AddGroup(loop, mode, gang->name, gang->least, created); });
     for (std::int32_t i = 0; i < gang->pods; ++i) {
       api::Pod pod = Pod(mode, gang->name + std::to_string(i), gang->name);
       if (i >= gang->pods - gang->placed) {
@@ -275,8 +273,8 @@ TEST(Case, B43GangOfGangsDeadlock) {
   const auto scheduler = SchedulerOf(Mode::kByPermit);
   SchedulingLoop loop(*scheduler, cluster);
   const RunReport report = *loop.RunUntilQuiet();
-  EXPECT_EQ(report.bound, (std::vector<std::string>{"default/a-0", "default/a-1", "default/b-0",
-                                                    "default/b-1"}));
+  EXPECT_EQ(report.bound,
+            (std::vector<std::string>{"default/a-0", "default/a-1", "default/b-0", "default/b-1"}));
   EXPECT_EQ(report.pending.size(), 4u);
   EXPECT_EQ(loop.InFlight(), 0u);
 }

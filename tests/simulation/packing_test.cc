@@ -34,14 +34,14 @@ constexpr const char* kExample = R"(
 ---
 apiVersion: v1
 kind: Node
-metadata: {name: n}
+metadata: {name: n1}
 status: {capacity: {cpu: '10', memory: 64Gi, pods: '110', nvidia.com/gpu: '2'}}
 ---
 apiVersion: v1
 kind: Pod
 metadata: {name: there, annotations: {alibabacloud.com/gpu-milli: '600',
   alibabacloud.com/gpu-index: '1'}}
-spec: {nodeName: n, containers: [{name: c, image: i, resources: {requests: {cpu: '2'}}}]}
+spec: {nodeName: n1, containers: [{name: c, image: i, resources: {requests: {cpu: '2'}}}]}
 ---
 apiVersion: v1
 kind: Pod
@@ -281,7 +281,7 @@ std::map<std::string, std::vector<double>> Published(const std::string& path,
   return out;
 }
 
-TEST(Openb, DeterministicPoliciesAreThePublishedOnes) {
+TEST(PackOpenb, DeterministicPoliciesAreThePublishedOnes) {
   const std::filesystem::path data = testing::TestsDir() / "../../shared/data/openb";
   if (!std::filesystem::exists(data / "README.md")) {
     GTEST_SKIP() << "there is no " << data.filename() << " trace beside the project";

@@ -422,8 +422,7 @@ SCHEDFW_INLINE std::span<const std::int64_t> Framework::Score(const Cycle& cycle
       }
       for (std::size_t begin = 0; begin < nodes; begin += block) {
         const std::size_t size = std::min<std::size_t>(block, nodes - begin);
-        ScoreBlock(cycle, Rows::Of(feasible.subspan(begin, size)), score,
-                   score.scores + begin);
+        ScoreBlock(cycle, Rows::Of(feasible.subspan(begin, size)), score, score.scores + begin);
       }
     }
   }

@@ -333,8 +333,8 @@ class IncrementalPlugin : public virtual Plugin {
   virtual Status PreScoreGroups(const Cycle&, CycleState&, const NodeGroups&) { return {}; }
 };
 
-/// Chooses the GPUs that a pod gets on a node. The first Score or Filter plugin of a profile that is
-/// one decides; without one the cluster does (Cluster::AssumePod).
+/// Chooses the GPUs that a pod gets on a node. The first Score or Filter plugin of a profile that
+/// is one decides; without one the cluster does (Cluster::AssumePod).
 class GpuAllocatorPlugin : public virtual Plugin {
  public:
   /// Called before the pod is there, for pods with a GPU request and nodes with GPUs. 0, or GPUs

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -161,8 +161,7 @@ class Coscheduling : public QueueSortPlugin,
           ", minMember of group: " + std::to_string(group->min_member));
     }
     if (pods - gated < group->min_member) {
-      return Status::Unresolvable(pod +
-                                  " cannot proceed due to gated pods in the same PodGroup");
+      return Status::Unresolvable(pod + " cannot proceed due to gated pods in the same PodGroup");
     }
     if (group->min_resources.empty()) return {};
     if (const auto until = state.permitted.find(id);
@@ -185,8 +184,8 @@ class Coscheduling : public QueueSortPlugin,
     Set& set = *group->set;
     std::int64_t lacking = 0, least = 0;
     for (const Group* member : set.groups) {
-      lacking += std::max<std::int64_t>(
-          0, member->min_member - Assigned(cycle.snapshot, member->id));
+      lacking +=
+          std::max<std::int64_t>(0, member->min_member - Assigned(cycle.snapshot, member->id));
       least += member->min_member;
     }
     // With as many as are needed, or nearly so, the pods that follow may complete it.
@@ -282,7 +281,8 @@ class Coscheduling : public QueueSortPlugin,
     bool any = false;
     for (const auto& [set, priority] : waiting) {
       if (set == kept->first) continue;
-      any = Reject(*set, "rejected so that PodGroup " + kept->first->name + " gets its nodes") || any;
+      any =
+          Reject(*set, "rejected so that PodGroup " + kept->first->name + " gets its nodes") || any;
       HasFailed(state, *set);
     }
     return any;
@@ -307,7 +307,7 @@ class Coscheduling : public QueueSortPlugin,
   };
   struct Set {
     std::vector<const Group*> groups;
-    std::string name;  // of its first group by name
+    std::string name;   // of its first group by name
     bool whole = true;  // all groups that it names have an object
     Time time;
   };
@@ -405,13 +405,12 @@ class Coscheduling : public QueueSortPlugin,
       group.min_resources = object.min_resources;
       const LabelGroups::Group* known =
           host() == nullptr ? nullptr : host()->label_groups().Find(id);
-      group.created =
-          known != nullptr && known->came
-              ? Time{kByClock, known->came->count(), 0}
-              : Time{kAtStart,
-                     object.metadata.creation_timestamp_ns.value_or(
-                         std::numeric_limits<std::int64_t>::min()),
-                     0};
+      group.created = known != nullptr && known->came
+                          ? Time{kByClock, known->came->count(), 0}
+                          : Time{kAtStart,
+                                 object.metadata.creation_timestamp_ns.value_or(
+                                     std::numeric_limits<std::int64_t>::min()),
+                                 0};
       Set*& set = set_of[find_root(i)];
       if (set == nullptr) set = sets->emplace_back(std::make_unique<Set>()).get();
       group.set = set;
@@ -430,8 +429,8 @@ class Coscheduling : public QueueSortPlugin,
     for (const Group* group : set.groups) {
       set.time = std::min(set.time, group->created);
       const auto found = state.last_failed.find(group->id);
-      if (found != state.last_failed.end()) failed = std::max(failed.value_or(found->second),
-                                                              found->second);
+      if (found != state.last_failed.end())
+        failed = std::max(failed.value_or(found->second), found->second);
     }
     if (failed) set.time = *failed;
   }
@@ -506,17 +505,16 @@ class Coscheduling : public QueueSortPlugin,
   // Whether no other pod of the group waits already. (Upstream asks whether no other has a node,
   // so that a group of which some are bound is never activated.)
   bool IsFirst(std::uint64_t pod, std::uint64_t id) const {
-    const LabelGroups::Group* known =
-        host() == nullptr ? nullptr : host()->label_groups().Find(id);
-    return known != nullptr && std::none_of(known->pods.begin(), known->pods.end(),
-                                            [&](std::uint64_t other) {
-                                              return other != pod && host()->IsWaiting(other);
-                                            });
+    const LabelGroups::Group* known = host() == nullptr ? nullptr : host()->label_groups().Find(id);
+    return known != nullptr &&
+           std::none_of(known->pods.begin(), known->pods.end(), [&](std::uint64_t other) {
+             return other != pod && host()->IsWaiting(other);
+           });
   }
   bool IsComplete(const Snapshot& snapshot, const Set& set) const {
     return set.whole && std::all_of(set.groups.begin(), set.groups.end(), [&](const Group* group) {
-      return Assigned(snapshot, group->id) >= group->min_member;
-    });
+             return Assigned(snapshot, group->id) >= group->min_member;
+           });
   }
 
   // Rejects what waits of a set; false: nothing does.
@@ -551,9 +549,9 @@ class Coscheduling : public QueueSortPlugin,
       const auto here = own.find(row);
       for (auto it = lacking.begin(); it != lacking.end();) {
         auto& [resource, amount] = it->second;
-        std::int64_t left = snapshot.Allocatable(resource)[row] -
-                            (resource == kPods ? snapshot.PodCount()[row]
-                                               : snapshot.Requested(resource)[row]);
+        std::int64_t left =
+            snapshot.Allocatable(resource)[row] -
+            (resource == kPods ? snapshot.PodCount()[row] : snapshot.Requested(resource)[row]);
         if (here != own.end()) {
           for (const PodPtr& pod : here->second) {
             if (resource == kPods) ++left;

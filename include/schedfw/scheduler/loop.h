@@ -293,9 +293,9 @@ class SchedulingLoop : private PodGroupLookup, private Host {
   // What pods' status.nominatedNodeName is, where the queue doesn't know it yet.
   std::unordered_map<std::uint64_t, std::string> nominations_;  // look-ups only
   EventBus bus_;
-  std::map<std::uint64_t, Binding> waiting_;  // at Permit, by pod
-  std::uint64_t last_waiting_ = 0;                              // the last order given
-  std::map<std::uint64_t, Verdict> verdicts_;                   // by the order of waiting
+  std::map<std::uint64_t, Binding> waiting_;   // at Permit, by pod
+  std::uint64_t last_waiting_ = 0;             // the last order given
+  std::map<std::uint64_t, Verdict> verdicts_;  // by the order of waiting
   std::vector<std::uint64_t> activated_;
   LabelGroups label_groups_;
   // Version in which the group of a pod, or a pod without one, ran out of time the last time.
@@ -310,7 +310,7 @@ class SchedulingLoop : private PodGroupLookup, private Host {
   std::uint64_t version_ = 1;  // grows when a pod is bound or deleted, and by events
   // Pods and groups may have one name: entity → version; look-ups only.
   std::unordered_map<std::uint64_t, std::uint64_t> tried_at_, group_tried_at_;
-  std::size_t bound_ = 0;                                      // by the loop
+  std::size_t bound_ = 0;  // by the loop
   std::int64_t attempts_ = 0;
   std::int64_t attempts_at_change_ = 0;
   std::chrono::nanoseconds next_unschedulable_flush_{0};
