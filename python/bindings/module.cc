@@ -623,6 +623,22 @@ std::string Describe(const View& view, const char* type, F&& text) {
   return "<" + std::string(type) + " " + text() + ">";
 }
 
+// What is left of each GPU, by node: -1 where there is no such GPU.
+template <typename RowOf>
+py::array_t<std::int16_t> GpuMilliLeft(const Snapshot& snapshot, std::size_t nodes,
+                                       RowOf&& row_of) {
+  py::array_t<std::int16_t> out({static_cast<py::ssize_t>(nodes), py::ssize_t{kMaxGpus}});
+  const GpuDevices* gpus = snapshot.Gpus();
+  std::int16_t* data = out.mutable_data();
+  for (std::size_t i = 0; i < nodes; ++i, data += kMaxGpus) {
+    std::fill_n(data, kMaxGpus, std::int16_t{-1});
+    if (gpus == nullptr) continue;
+    const GpuDevices& node = gpus[row_of(i)];
+    std::copy_n(node.left.begin(), node.count, data);
+  }
+  return out;
+}
+
 void BindViews(py::module_& m) {
   // NOLINTNEXTLINE(performance-unnecessary-value-param) - the type is given
   py::register_local_exception_translator([](std::exception_ptr pointer) {
@@ -788,6 +804,15 @@ void BindViews(py::module_& m) {
             return v.Column([&](Row row) { return std::int64_t{column[row]}; });
           },
           "How many pods each node has: a new int64 array, shape (nodes,).")
+      .def_property_readonly(
+          "gpu_milli_left",
+          [](const NodesView& v) {
+            return GpuMilliLeft(v.snapshot(), v.rows.size(),
+                                [&](std::size_t i) { return v.rows[i]; });
+          },
+          "What is left of each GPU in thousandths, -1 where there is none: a new int16 array, "
+          "shape "
+          "(nodes, 16).")
       .def(
           "label",
           [](const NodesView& v, const std::string& key) {
@@ -886,6 +911,23 @@ void BindCluster(py::module_& m) {
             return c.view().name(*row);
           },
           py::arg("pod"))
+      .def(
+          "gpus_of",
+          [](const PyCluster& c, const std::string& name) {
+            const GpuMask gpus = c.view().GpusOf(FindPod(c.view(), name)->Key());
+            std::vector<int> out;
+            for (int g = 0; g < kMaxGpus; ++g) {
+              if ((gpus >> g & 1) != 0) out.push_back(g);
+            }
+            return out;
+          },
+          py::arg("pod"))
+      .def_property_readonly("gpu_milli_left",
+                             [](const PyCluster& c) {
+                               return GpuMilliLeft(c.view(), c.view().size(), [](std::size_t i) {
+                                 return static_cast<Row>(i);
+                               });
+                             })
       .def(
           "pods_on",
           [](const PyCluster& c, const std::string& node) {

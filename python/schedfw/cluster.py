@@ -162,6 +162,19 @@ class Cluster:
         """Return the node that a pod has, or None when it waits."""
         return self._core.node_of(pod)
 
+    def gpus_of(self, pod: str) -> list[int]:
+        """Return which GPUs of its node a pod has, by index; none: it has none, or waits."""
+        return self._core.gpus_of(pod)
+
+    @property
+    def gpu_milli_left(self) -> npt.NDArray[np.int16]:
+        """What no pod has of each GPU, in thousandths: a new int16 array, shape (nodes, 16).
+
+        -1 stands where a node has no such GPU. A node with more than 16 has none here: they are
+        an amount only (`allocatable("nvidia.com/gpu")`).
+        """
+        return self._core.gpu_milli_left
+
     def pods_on(self, node: str) -> list[str]:
         """Return the pods on a node, by name."""
         return self._core.pods_on(node)

@@ -298,3 +298,46 @@ def test_empty():
 
 def test_repr(small):
     assert repr(small) == "<Cluster of 3 nodes, 3 pods, 2 waiting>"
+
+
+def test_gpus_one_by_one():
+    def pod(name, annotations, gpus, node=None):
+        requests = {"nvidia.com/gpu": str(gpus)} if gpus else {}
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "annotations": annotations},
+            "spec": {
+                "containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}],
+            }
+            | ({"nodeName": node} if node else {}),
+        }
+
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n1"},
+        "status": {"capacity": {"cpu": "8", "pods": "9", "nvidia.com/gpu": "3"}},
+    }
+    share = {"alibabacloud.com/gpu-milli": "300"}
+    items = [node, pod("whole", {}, 1, "n1"), pod("share", share, 0), pod("none", {}, 0, "n1")]
+    cluster = schedfw.Cluster.parse({"apiVersion": "v1", "kind": "List", "items": items})
+    assert cluster.gpu_milli_left.shape == (1, 16)
+    assert cluster.gpu_milli_left[0, :4].tolist() == [0, 1000, 1000, -1]
+    assert cluster.gpus_of("default/whole") == [0]
+    assert cluster.gpus_of("default/share") == cluster.gpus_of("default/none") == []
+    seen = []
+
+    class Watch(schedfw.Plugin):
+        name = "Watch"
+
+        def score_nodes(self, cycle, nodes):
+            seen.append(nodes.gpu_milli_left[0, :4].tolist())
+            return [0] * len(nodes)
+
+    scheduler = schedfw.Scheduler(plugins=[Watch()])
+    scheduler.explain(cluster, "default/share")
+    assert seen == [[0, 1000, 1000, -1]]
+    scheduler.place(cluster)
+    assert cluster.gpus_of("default/share") == [1]
+    assert cluster.gpu_milli_left[0, :4].tolist() == [0, 700, 1000, -1]
