@@ -22,8 +22,9 @@
 namespace schedfw {
 namespace {
 
-constexpr std::int64_t kMaxAmount = std::int64_t{1} << 53;  // beyond, doubles skip numbers
-constexpr std::int64_t kWholeGpu = 1000;                    // thousandths
+constexpr std::int64_t kMaxAmount = std::int64_t{1} << 53;           // beyond, doubles skip numbers
+constexpr std::int64_t kMaxMemoryMib = (std::int64_t{1} << 43) - 1;  // 64 bits hold it in bytes
+constexpr std::int64_t kWholeGpu = 1000;                             // thousandths
 
 /// Thrown inside of this file only; public functions turn it into their result.
 struct Refused {
@@ -162,7 +163,7 @@ std::vector<GpuTraceNode> ParseNodes(std::string_view text, const std::string& n
     GpuTraceNode& node = nodes.emplace_back();
     node.name = table.Key(kName);
     node.cpu_milli = table.Number(kCpu, 0, kMaxAmount);
-    node.memory_mib = table.Number(kMemory, 0, kMaxAmount);
+    node.memory_mib = table.Number(kMemory, 0, kMaxMemoryMib);
     node.gpus = static_cast<std::int32_t>(table.Number(kGpus, 0, kMaxGpus));
     node.model = table.Text(kModel);
     if (node.gpus > 0 && node.model.empty()) {
@@ -198,7 +199,7 @@ std::vector<GpuTracePod> ParsePods(std::string_view text, const std::string& nam
     GpuTracePod& pod = pods.emplace_back();
     pod.name = table.Key(kName);
     pod.cpu_milli = table.Number(kCpu, 0, kMaxAmount);
-    pod.memory_mib = table.Number(kMemory, 0, kMaxAmount);
+    pod.memory_mib = table.Number(kMemory, 0, kMaxMemoryMib);
     pod.gpus = static_cast<std::int32_t>(table.Number(kGpus, 0, kMaxGpus));
     const std::int64_t milli = table.Number(kMilli, 0, kMaxAmount);
     if (const auto fault = GpuFault(pod.gpus, milli)) {

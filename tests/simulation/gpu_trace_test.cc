@@ -124,8 +124,8 @@ TEST(GpuTrace, Nodes) {
   EXPECT_EQ(Nodes("\xef\xbb\xbf" + NodeText("\"a\",\"32000\",262144,0,\"\"\nb,0,00,16,V100M32")),
             want);
   EXPECT_EQ(Nodes(kNodeColumns), std::vector<GpuTraceNode>{});
-  EXPECT_EQ(Nodes(NodeText("a,9007199254740992,9007199254740992,0,"))[0].memory_mib,
-            std::int64_t{1} << 53);
+  EXPECT_EQ(Nodes(NodeText("a,9007199254740992,8796093022207,0,"))[0].memory_mib,
+            (std::int64_t{1} << 43) - 1);
   EXPECT_EQ(Nodes(NodeText("\"a \"\"1\"\",\nz\",1,1,1,\"G1, G2\""))[0],
             (GpuTraceNode{"a \"1\",\nz", 1, 1, 1, "G1, G2"}));
 }
@@ -177,9 +177,9 @@ TEST(GpuTrace, NumberErrors) {
             "nodes.csv:2: gpu: 17 is not allowed (allowed: 0 to 16)");
   EXPECT_EQ(NodeError(NodeText("a,-1,1,1,P100\n")),
             "nodes.csv:2: cpu_milli: -1 is not allowed (allowed: 0 to 9007199254740992)");
-  EXPECT_EQ(NodeError(NodeText("a,1,9007199254740993,1,P100\n")),
-            "nodes.csv:2: memory_mib: 9007199254740993 is not allowed "
-            "(allowed: 0 to 9007199254740992)");
+  EXPECT_EQ(NodeError(NodeText("a,1,8796093022208,1,P100\n")),
+            "nodes.csv:2: memory_mib: 8796093022208 is not allowed "
+            "(allowed: 0 to 8796093022207)");
   EXPECT_EQ(NodeError(NodeText("a," + std::string(10'000'000, '9') + ",1,1,P100\n")),
             "nodes.csv:2: cpu_milli: " + std::string(60, '9') +
                 "… is not allowed (allowed: 0 to 9007199254740992)");

@@ -63,7 +63,7 @@ void Fields(V& v, GpuRandomArgs& args) {
 
 /// One of the nodes that fit gets all points, and a share one of the GPUs that fit, drawn evenly by
 /// seed and the pod's name. A baseline to compare with.
-class GpuRandom : public PreScorePlugin, public ScorePlugin, public GpuAllocatorPlugin {
+class GpuRandom : public PreScorePlugin, public BatchScorePlugin, public GpuAllocatorPlugin {
  public:
   static constexpr std::string_view kName = "GpuRandom";
 
@@ -81,10 +81,12 @@ class GpuRandom : public PreScorePlugin, public ScorePlugin, public GpuAllocator
     state.Reuse<Chosen>().row = rows[random.Below(rows.size())];
     return {};
   }
-  Status Score(const Cycle& cycle, const NodeInfo& node, std::int64_t& score) const override {
+  Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
     const Chosen* chosen = cycle.state.Find<Chosen>();
     if (chosen == nullptr) return Status::Error("PreScore of GpuRandom has not run");
-    score = chosen->row == node.row() ? kMaxNodeScore : kMinNodeScore;
+    for (Row i = 0; i < rows.size(); ++i) {
+      out[i] = rows[i] == chosen->row ? kMaxNodeScore : kMinNodeScore;
+    }
     return {};
   }
   GpuMask AllocateGpus(const Cycle& cycle, const NodeInfo& node) const override {

@@ -43,10 +43,10 @@ struct GpuTracePod {
 /// quotes and lines end with LF or CRLF. Blank lines are passed over. Linear in the text.
 ///
 /// Errors (kind kParse) name file, line, column and value: a column that is absent or there twice,
-/// a row of another length, a number that is none or out of range (CPU and memory: 0 to 2^53;
-/// GPUs: 0 to kMaxGpus), a name that is empty or there twice (with the same contents too), GPUs
-/// without a model or without a gpu_milli and the other way round, shares of several GPUs, and a
-/// quote that isn't closed.
+/// a row of another length, a number that is none or out of range (CPU: 0 to 2^53, memory: below
+/// 2^43 MiB; GPUs: 0 to kMaxGpus), a name that is empty or there twice (with the same contents
+/// too), GPUs without a model or without a gpu_milli and the other way round, shares of several
+/// GPUs, and a quote that isn't closed.
 Result<std::vector<GpuTraceNode>> ReadGpuTraceNodes(const std::string& path);
 Result<std::vector<GpuTraceNode>> ParseGpuTraceNodes(std::string_view text,
                                                      const std::string& name);
