@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -70,6 +71,29 @@ TEST(Incremental, ReplicasUseEarlierAnswers) {
   Cluster cluster = Parse(Nodes(60) + Replicas(40, "p", "") + Replicas(40, "q", kSpread));
   // All but the first of each kind.
   EXPECT_EQ(PlaceAll(*scheduler, cluster), 78);
+}
+
+// Domains are looked for block by block; here those of the first block are a quarter of all, and
+// the weight of a constraint is log(domains + 2): 3.7 for 40 of them, 2.5 for 10.
+TEST(Incremental, DomainsBeyondTheFirstBlockCount) {
+  std::string nodes;
+  for (int i = 0; i < 1200; ++i) {
+    nodes += NodeYaml("n" + std::to_string(1000 + i),
+                      "rack: r" + std::to_string(i < 1100 ? i % 10 : i % 40));
+  }
+  const std::string spread =
+      "  topologySpreadConstraints:\n"
+      "  - {maxSkew: 1, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway,\n"
+      "     labelSelector: {matchLabels: {app: a}}}\n";
+  const Cluster cluster = Parse(nodes + PodYaml("there", "app: a", "  nodeName: n1000\n") +
+                                PodYaml("p", "app: a", spread));
+  const auto scheduler = MakeScheduler();
+  const Explanation explanation =
+      scheduler->Explain(cluster.view(), cluster.view().FindPod("default", "p"));
+  const auto& plugins = explanation.scores.plugins;
+  const auto at = std::find(plugins.begin(), plugins.end(), "PodTopologySpread");
+  ASSERT_NE(at, plugins.end());
+  EXPECT_EQ(explanation.scores.raw(at - plugins.begin(), 0), 4);
 }
 
 TEST(Incremental, HostnamesAreGroupedByTheirPods) {
