@@ -22,11 +22,17 @@ class DryRun {
   /// Error: the node's amounts would not fit into 64 bits. O(resources of the pod).
   Result<void> AddPod(const PodPtr& pod, Row row) {
     if (auto done = cluster_.CheckRoom(*pod, row); !done) return done;
-    Snapshot::Placement* placement =
-        pod->plan->gpus.count == 0 ? nullptr : cluster_.state_.placements_.FindMutable(pod->Key());
-    const GpuMask gpus =
-        cluster_.PutOnRow(pod, row, placement == nullptr ? GpuMask{0} : placement->gpus);
-    if (placement != nullptr) placement->gpus = gpus;
+    if (pod->plan->gpus.count == 0) {
+      cluster_.PutOnRow(pod, row, 0);
+      return {};
+    }
+    const Snapshot::Placement* known = cluster_.state_.placements_.Find(pod->Key());
+    const GpuMask had = known == nullptr ? GpuMask{0} : known->gpus;
+    const GpuMask gpus = cluster_.PutOnRow(pod, row, had);
+    // A pod that comes back has the same ones as a rule, and writing copies.
+    if (known != nullptr && gpus != had) {
+      cluster_.state_.placements_.FindMutable(pod->Key())->gpus = gpus;
+    }
     return {};
   }
   /// The pod is on the node. O(pods of the node).

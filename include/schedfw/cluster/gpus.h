@@ -106,14 +106,15 @@ struct GpuDevices {
   /// Whether these GPUs are enough for the request, and there.
   bool Has(GpuMask mask, const GpuRequest& request) const {
     if (std::popcount(mask) != request.count || (std::uint32_t{mask} >> count) != 0) return false;
-    for (std::uint32_t g = 0; g < count; ++g) {
-      if ((mask >> g & 1) != 0 && left[g] < request.milli) return false;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      if (left[static_cast<std::size_t>(std::countr_zero(rest))] < request.milli) return false;
     }
     return true;
   }
   void Take(GpuMask mask, std::int32_t milli) {
-    for (std::uint32_t g = 0; g < kMaxGpus; ++g) {
-      if ((mask >> g & 1) != 0) left[g] = static_cast<std::int16_t>(left[g] - milli);
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      std::int16_t& gpu = left[static_cast<std::size_t>(std::countr_zero(rest))];
+      gpu = static_cast<std::int16_t>(gpu - milli);
     }
   }
 
