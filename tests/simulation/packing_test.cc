@@ -302,6 +302,9 @@ TEST(PackOpenb, DeterministicPoliciesAreThePublishedOnes) {
     const auto ratio = Published(file("analysis_frag_ratio_discrete.csv.gz"), workload, seed);
     for (const PackPolicy policy : kAll) {
       if (policy == PackPolicy::kRandom) continue;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+      if (policy != PackPolicy::kGpuPacking) continue;  // one shows what a sanitizer could see
+#endif
       PackOptions options;
       options.policy = policy;
       const auto result = Pack(*nodes, *pods, order, options);
