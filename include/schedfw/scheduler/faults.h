@@ -279,7 +279,7 @@ class FaultInjector : public PreEnqueuePlugin,
     const std::uint32_t call = ++calls.binds;
     const FaultKind kind = source_->At(FaultPoint::kBind, calls.uid, call, id_ ^ calls.cycle);
     if (kind == FaultKind::kLostReply && handle_.bind) {
-      const Status status = handle_.bind(cycle.pod, node.name());
+      Status status = handle_.bind(cycle.pod, node.name());
       if (!status.ok()) return status;
       const std::lock_guard<std::mutex> lock(source_->mutex_);
       source_->lost_.insert(calls.uid);
