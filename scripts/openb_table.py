@@ -177,7 +177,7 @@ def compare_means(ours: Curves, theirs: Curves) -> tuple[list[str], list[str]]:
     ]
     broken = []
     beyond: dict[str, list[str]] = {measure: [] for measure in MEASURES}
-    worst = 0.0
+    worst, where = 0.0, ""
     workloads = list(dict.fromkeys(workload for workload, _ in ours))
     for policy in POLICIES:
         for measure in MEASURES:
@@ -200,7 +200,10 @@ def compare_means(ours: Curves, theirs: Curves) -> tuple[list[str], list[str]]:
                 f"{workloads[i]} {policy} at {ARRIVED[j]} %: {narrow[i, j]:.2f}"
                 for i, j in zip(*np.nonzero(narrow > 1), strict=True)
             ]
-            worst = max(worst, float(narrow.max()))
+            if narrow.max() > worst:
+                worst = float(narrow.max())
+                i, j = np.unravel_index(narrow.argmax(), narrow.shape)
+                where = f"{workloads[i]}, {policy}, {measure} at {ARRIVED[j]} %"
     cell_count = len(workloads) * len(POLICIES) * len(ARRIVED)
     for measure, cells_beyond in beyond.items():
         counted = f"{len(cells_beyond)} of {cell_count} cells"
@@ -212,7 +215,9 @@ def compare_means(ours: Curves, theirs: Curves) -> tuple[list[str], list[str]]:
                 f"means may differ (allowed: {MOST_BEYOND:.0%})"
             )
     if worst > WORST_BEYOND:
-        broken.append(f"own order: {worst:.2f} of what means may differ (allowed: {WORST_BEYOND})")
+        broken.append(
+            f"{where}, own order: {worst:.2f} of what means may differ (allowed: {WORST_BEYOND})"
+        )
     return lines, broken
 
 
