@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedfw/cluster/gpus.h"
 #include "schedfw/plugins/gpu_fragmentation.h"
 #include "schedfw/simulation/gpu_trace.h"
 #include "schedfw/simulation/packing.h"
@@ -30,7 +31,7 @@ struct PyGpuTrace {
 
   std::int64_t TotalMilli() const {
     std::int64_t out = 0;
-    for (const GpuTraceNode& node : nodes) out += std::int64_t{1000} * node.gpus;
+    for (const GpuTraceNode& node : nodes) out += std::int64_t{kGpuMilli} * node.gpus;
     return out;
   }
   std::int64_t RequestedMilli() const {

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "io/json_number.h"
 #include "schedfw/api/normalize.h"
 #include "schedfw/cluster/cluster.h"
 #include "schedfw/framework/config.h"
@@ -44,15 +45,6 @@ double Round2(double value) {
   return std::strtod(text, nullptr);
 }
 
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 // The profile of a policy, as a KubeSchedulerConfiguration.
 std::string ConfigOf(PackPolicy policy, const std::vector<TypicalPod>& typical,
                      std::uint64_t seed) {
@@ -65,8 +57,9 @@ std::string ConfigOf(PackPolicy policy, const std::vector<TypicalPod>& typical,
     for (const TypicalPod& pod : typical) {
       args += std::string(args.empty() ? "" : ", ") + R"({"cpuMilli": )" +
               std::to_string(pod.cpu_milli) + R"(, "gpus": )" + std::to_string(pod.gpus) +
-              R"(, "gpuMilli": )" + std::to_string(pod.gpu_milli) + R"(, "models": )" +
-              Quoted(pod.models) + R"(, "weight": )" + internal::NumberText(pod.weight) + "}";
+              R"(, "gpuMilli": )" + std::to_string(pod.gpu_milli) + R"(, "models": )";
+      io::AppendJsonString(pod.models, &args);
+      args += R"(, "weight": )" + internal::NumberText(pod.weight) + "}";
     }
     args = R"({"name": ")" + plugin + R"(", "args": {"typicalPods": [)" + args + "]}}";
   }

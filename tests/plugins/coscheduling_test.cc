@@ -18,12 +18,14 @@
 #include "schedfw/plugins/registry.h"
 #include "schedfw/scheduler/loop.h"
 #include "support/cluster.h"
+#include "support/coscheduling.h"
 
 namespace schedfw {
 namespace {
 
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
+using testing::kCoschedulingConfig;
 using testing::MakeScheduler;
 using testing::NodeYaml;
 using testing::Parse;
@@ -515,16 +517,6 @@ TEST(Coscheduling, WithoutAHostItJudgesTheClusterAsItIs) {
 
 // --- in a loop
 
-constexpr const char* kConfig = R"(
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: default-scheduler
-  plugins:
-    multiPoint: {enabled: [{name: Coscheduling}]}
-    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
-)";
-
 std::string Why(const RunReport& report, const std::string& pod) {
   for (const auto& [name, why] : report.pending) {
     if (name == "default/" + pod) return why;
@@ -534,7 +526,7 @@ std::string Why(const RunReport& report, const std::string& pod) {
 
 TEST(CoschedulingLoop, AGangThatFitsIsBoundAtOnce) {
   Cluster cluster = Parse(NodeYaml("n1", "", "4") + GroupYaml("a", 3) + Members("a", 4));
-  const auto scheduler = MakeScheduler(kConfig);
+  const auto scheduler = MakeScheduler(kCoschedulingConfig);
   SchedulingLoop loop(*scheduler, cluster);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(loop.Step());
   EXPECT_EQ(loop.InFlight(), 2u);
@@ -552,7 +544,7 @@ TEST(CoschedulingLoop, ALargeGapIsGivenUpAtOnceAndASmallOneAtTheTimeout) {
     Cluster cluster = Parse(NodeYaml("n1", "", cores) +
                             GroupYaml("a", 10, Created(1), "scheduleTimeoutSeconds: 30") +
                             Members("a", 10) + PodYaml("single", "", "", "1"));
-    const auto scheduler = MakeScheduler(kConfig);
+    const auto scheduler = MakeScheduler(kCoschedulingConfig);
     SchedulingLoop loop(*scheduler, cluster);
     check(loop);
     const RunReport report = *loop.RunUntilQuiet();
@@ -578,7 +570,7 @@ TEST(CoschedulingLoop, ALargeGapIsGivenUpAtOnceAndASmallOneAtTheTimeout) {
 TEST(CoschedulingLoop, TheTimeoutTakesTheWholeGangBack) {
   Cluster cluster = Parse(NodeYaml("n1", "", "9") +
                           GroupYaml("a", 10, "", "scheduleTimeoutSeconds: 30") + Members("a", 10));
-  const auto scheduler = MakeScheduler(kConfig);
+  const auto scheduler = MakeScheduler(kCoschedulingConfig);
   VirtualClock clock;
   LoopOptions options;
   options.clock = &clock;
@@ -598,7 +590,7 @@ TEST(CoschedulingLoop, TheTimeoutTakesTheWholeGangBack) {
 
 TEST(CoschedulingLoop, ADeletedMemberTakesTheOthersBack) {
   Cluster cluster = Parse(NodeYaml("n1", "", "9") + GroupYaml("a", 10) + Members("a", 10));
-  const auto scheduler = MakeScheduler(kConfig);
+  const auto scheduler = MakeScheduler(kCoschedulingConfig);
   SchedulingLoop loop(*scheduler, cluster);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(loop.Step());
   EXPECT_EQ(loop.InFlight(), 9u);
@@ -609,7 +601,7 @@ TEST(CoschedulingLoop, ADeletedMemberTakesTheOthersBack) {
 
 TEST(CoschedulingLoop, ALateMemberCompletesTheGang) {
   Cluster cluster = Parse(NodeYaml("n1") + GroupYaml("a", 3) + Members("a", 2));
-  const auto scheduler = MakeScheduler(kConfig);
+  const auto scheduler = MakeScheduler(kCoschedulingConfig);
   SchedulingLoop loop(*scheduler, cluster);
   EXPECT_EQ(loop.RunUntilQuiet()->bound, List());
   EXPECT_EQ(Why(loop.Report(), "a1"),
@@ -623,7 +615,7 @@ TEST(CoschedulingLoop, ALateMemberCompletesTheGang) {
 
 TEST(CoschedulingLoop, ALateGroupLetsItsPodsThrough) {
   Cluster cluster = Parse(NodeYaml("n1") + Members("a", 2));
-  const auto scheduler = MakeScheduler(kConfig);
+  const auto scheduler = MakeScheduler(kCoschedulingConfig);
   SchedulingLoop loop(*scheduler, cluster);
   EXPECT_EQ(loop.RunUntilQuiet()->bound, List());
   EXPECT_EQ(Why(loop.Report(), "a1"), "PodGroup not found");
@@ -639,7 +631,7 @@ TEST(CoschedulingLoop, WhatIsTooLargeDoesNotKeepOthersFromTheirTurn) {
       Parse(NodeYaml("n1", "", "8") + GroupYaml("big", 12, Created(1)) + Members("big", 12) +
             GroupYaml("small", 5, Created(2)) + Members("small", 5) +
             PodYaml("single1", "", "", "1") + PodYaml("single2", "", "", "2"));
-  const auto scheduler = MakeScheduler(kConfig);
+  const auto scheduler = MakeScheduler(kCoschedulingConfig);
   SchedulingLoop loop(*scheduler, cluster);
   const RunReport report = *loop.RunUntilQuiet();
   EXPECT_EQ(report.bound,
@@ -656,7 +648,7 @@ TEST(CoschedulingLoop, EachSetThatWaitsForAPodGetsItsTurn) {
     yaml += GroupYaml(name, i == 4 ? 9 : 10, Created(i)) + Members(name, i == 4 ? 9 : 10);
   }
   Cluster cluster = Parse(yaml);
-  const auto scheduler = MakeScheduler(kConfig);
+  const auto scheduler = MakeScheduler(kCoschedulingConfig);
   SchedulingLoop loop(*scheduler, cluster);
   const RunReport report = *loop.RunUntilQuiet();
   ASSERT_EQ(report.bound.size(), 9u);
@@ -685,7 +677,7 @@ TEST(CoschedulingLoop, TheProfilesShareTheirState) {
 TEST(CoschedulingLoop, EachLoopStartsAfresh) {
   const Cluster base = Parse(NodeYaml("n1", "", "4") + GroupYaml("a", 6, Created(1)) +
                              Members("a", 6) + GroupYaml("b", 4, Created(2)) + Members("b", 4));
-  const auto scheduler = MakeScheduler(kConfig);
+  const auto scheduler = MakeScheduler(kCoschedulingConfig);
   std::vector<std::int64_t> attempts;
   for (int i = 0; i < 2; ++i) {
     Cluster cluster = base.Fork();

@@ -16,25 +16,16 @@
 #include "schedfw/plugins/registry.h"
 #include "schedfw/scheduler/loop.h"
 #include "support/cluster.h"
+#include "support/coscheduling.h"
 #include "support/files.h"
 
 namespace schedfw {
 namespace {
 
 using std::chrono::seconds;
+using testing::kCoschedulingConfig;
 using testing::TestsDir;
 using testing::TryLoad;
-
-// Coscheduling as its own manifests enable it.
-constexpr const char* kConfig = R"(
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: default-scheduler
-  plugins:
-    multiPoint: {enabled: [{name: Coscheduling}]}
-    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
-)";
 
 // The two forms of groups that are in use.
 enum class Mode : std::uint8_t { kByPermit, kByGroupCycle };
@@ -44,7 +35,7 @@ std::unique_ptr<Scheduler> SchedulerOf(Mode mode) {
   SchedulerOptions options;
   options.handle.generic_workload = mode == Mode::kByGroupCycle;
   const SchedulerConfig config =
-      mode == Mode::kByPermit ? *ParseConfig(kConfig, registry) : SchedulerConfig();
+      mode == Mode::kByPermit ? *ParseConfig(kCoschedulingConfig, registry) : SchedulerConfig();
   return *Scheduler::Create(config, registry, std::move(options));
 }
 

@@ -249,6 +249,14 @@ TEST(Pack, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(std::isnan(nothing->allocation[0]));
 }
 
+TEST(Pack, ModelsMayHaveAnyName) {
+  const std::string model = "a \"b\" \\ \t\n";
+  const std::vector<GpuTracePod> pods = {{"p", 1000, 1024, 1, 500, model}};
+  const auto result = Pack({{"n", 32000, 65536, 2, model}}, pods, {{0}, {0}});
+  ASSERT_TRUE(result.ok()) << result.error().message();
+  EXPECT_EQ(result->failed, 0u);
+}
+
 TEST(Pack, PoliciesHaveNames) {
   for (const PackPolicy policy : kAll) {
     EXPECT_EQ(ParsePackPolicy(PackPolicyName(policy)), policy);
