@@ -14,12 +14,10 @@
 
 #include "schedfw/api/pod.h"
 #include "schedfw/cluster/dictionary.h"
+#include "schedfw/topology/node_topology.h"
 
 namespace schedfw {
 
-/// How many GPUs of a node are told apart. A node with more has none of its own here: its GPUs are
-/// an amount like any other (nvidia.com/gpu), which is how time-slicing advertises them.
-inline constexpr std::int32_t kMaxGpus = 16;
 /// A whole GPU in thousandths.
 inline constexpr std::int32_t kGpuMilli = 1000;
 inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
@@ -33,9 +31,6 @@ inline constexpr std::string_view kGpuModelKey = "alibabacloud.com/gpu-card-mode
 /// The label that NVIDIA's feature discovery sets; where the other isn't there it is the model.
 inline constexpr std::string_view kGpuProductLabel = "nvidia.com/gpu.product";
 
-/// Some of a node's GPUs, a bit each.
-using GpuMask = std::uint16_t;
-
 /// What a pod asks for: so many GPUs, so much of each. Whole GPUs come from the resource
 /// nvidia.com/gpu or the annotations, shares of one from the annotations alone.
 struct GpuRequest {
@@ -48,7 +43,8 @@ struct GpuRequest {
   friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
 };
 
-/// The GPUs of one node.
+/// The GPUs of one node. One that advertises more than kMaxGpus has none of its own here: they are
+/// an amount like any other (nvidia.com/gpu), which is how time-slicing advertises them.
 struct GpuDevices {
   std::array<std::int16_t, kMaxGpus> left{};  ///< thousandths that no pod has, 0 to 1000
   std::uint8_t count = 0;
