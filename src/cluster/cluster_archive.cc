@@ -190,7 +190,7 @@ bool ClusterArchive::RestoreGpus(io::ByteReader& reader, Restored& out) {
       if (state.gpus_.size() == 0 || !state.gpus_[placement->index].Has(mask, request)) {
         return false;
       }
-      state.gpus_.Mutable()[placement->index].Take(mask, request.milli);
+      out.cluster.ChangeGpus(placement->index, mask, request.milli);
     }
     placement->gpus = mask;
   }

@@ -218,7 +218,7 @@ TEST(GpuTopology, TakesOneOfABrokenPairFirst) {
   const GpuTopology topology(pairs);
   EXPECT_EQ(topology.Choose(0b1011, 1), 0b1000);
   EXPECT_EQ(topology.Choose(0b1011, 2), 0b0011);
-  EXPECT_EQ(topology.Islands(), (std::vector<GpuMask>{0b0011, 0b1100}));
+  EXPECT_EQ(topology.islands(), (std::vector<GpuMask>{0b0011, 0b1100}));
   EXPECT_TRUE(topology.OnOneIsland(0b1100));
   EXPECT_FALSE(topology.OnOneIsland(0b0110));
 }
@@ -237,7 +237,7 @@ TEST(GpuTopology, NumaAndNicsDecideWhereLinksAreEqual) {
   EXPECT_EQ(topology.Choose(0b1111, 5), 0);
   EXPECT_EQ(topology.Choose(0b1111, 0), 0);
   EXPECT_EQ(topology.CrossNumaPairs(0b1111), 4);
-  EXPECT_EQ(topology.NumaGroups(), (std::vector<GpuMask>{0b0011, 0b1100}));
+  EXPECT_EQ(topology.numa_groups(), (std::vector<GpuMask>{0b0011, 0b1100}));
 }
 
 TEST(GpuTopology, SharesGoByWhatIsLeftFirst) {

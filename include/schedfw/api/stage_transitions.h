@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "schedfw/api/objects.h"
+#include "schedfw/base/json_object.h"
 #include "schedfw/base/result.h"
 
 namespace schedfw::api {
@@ -28,67 +29,28 @@ using StageTransitions = std::vector<std::pair<std::string, std::int32_t>>;
 
 namespace internal {
 
-// Reads one JSON object whose members are integers; a few lines, so that a header can have them.
-class StageTransitionsReader {
+// Reads one JSON object whose members are integers.
+class StageTransitionsReader : schedfw::internal::JsonObjectReader {
  public:
-  explicit StageTransitionsReader(std::string_view text) : text_(text) {}
+  using JsonObjectReader::JsonObjectReader;
 
   Result<StageTransitions> Read() {
-    SkipBlanks();
-    if (!Eat('{')) return StartsValue() ? ParseError(": must be an object") : Broken("no value");
     StageTransitions out;
-    SkipBlanks();
-    if (!Eat('}')) {
-      do {
-        SkipBlanks();
-        auto key = ReadString();
-        if (!key) return key.error();
-        SkipBlanks();
-        if (!Eat(':')) return Broken("expected ':'");
-        SkipBlanks();
-        if (key->empty()) return ParseError(": a stage must have a name");
-        const bool twice = std::any_of(out.begin(), out.end(),
-                                       [&](const auto& entry) { return entry.first == *key; });
-        if (twice) return ParseError("." + *key + ": is given twice");
-        auto value = ReadPriority(*key);
-        if (!value) return value.error();
-        out.emplace_back(*std::move(key), *value);
-        SkipBlanks();
-      } while (Eat(','));
-      if (!Eat('}')) return Broken("expected ',' or '}'");
-    }
-    SkipBlanks();
-    if (at_ != text_.size()) return Broken("more text behind the object");
+    auto done = ReadObject([&](std::string key) -> Result<void> {
+      if (key.empty()) return ParseError(": a stage must have a name");
+      const bool twice = std::any_of(out.begin(), out.end(),
+                                     [&](const auto& entry) { return entry.first == key; });
+      if (twice) return ParseError("." + key + ": is given twice");
+      auto value = ReadPriority(key);
+      if (!value) return value.error();
+      out.emplace_back(std::move(key), *value);
+      return {};
+    });
+    if (!done) return done.error();
     return out;
   }
 
  private:
-  Error Broken(const std::string& what) const {
-    return ParseError(": invalid JSON at byte " + std::to_string(at_) + ": " + what);
-  }
-  bool More() const { return at_ < text_.size(); }
-  bool Eat(char c) {
-    if (!More() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  void SkipBlanks() {
-    while (More() && std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos) ++at_;
-  }
-  static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-  // A value of any other type than an object.
-  bool StartsValue() const {
-    if (!More()) return false;
-    const std::string_view rest = text_.substr(at_);
-    return rest[0] == '"' || rest[0] == '[' || rest[0] == '-' || IsDigit(rest[0]) ||
-           rest.starts_with("true") || rest.starts_with("false") || rest.starts_with("null");
-  }
-  std::size_t SkipDigits() {
-    const std::size_t from = at_;
-    while (More() && IsDigit(text_[at_])) ++at_;
-    return at_ - from;
-  }
-
   Result<std::int32_t> ReadPriority(const std::string& key) {
     const bool negative = Eat('-');
     const std::size_t from = at_;
@@ -116,77 +78,8 @@ class StageTransitionsReader {
     }
     return static_cast<std::int32_t>(value);
   }
-  bool StartsObjectOrValue() const { return More() && (text_[at_] == '{' || StartsValue()); }
-
-  std::optional<std::uint32_t> ReadHex() {
-    std::uint32_t out = 0;
-    for (int i = 0; i < 4; ++i) {
-      if (!More()) return std::nullopt;
-      const std::size_t digit = std::string_view("0123456789abcdefABCDEF").find(text_[at_]);
-      if (digit == std::string_view::npos) return std::nullopt;
-      out = 16 * out + static_cast<std::uint32_t>(digit < 16 ? digit : digit - 6);
-      ++at_;
-    }
-    return out;
-  }
-  static void AppendUtf8(std::uint32_t code, std::string& out) {
-    const auto add = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-    if (code < 0x80) return add(code);
-    if (code < 0x800) {
-      add(0xC0 | code >> 6);
-    } else {
-      if (code < 0x10000) {
-        add(0xE0 | code >> 12);
-      } else {
-        add(0xF0 | code >> 18);
-        add(0x80 | (code >> 12 & 0x3F));
-      }
-      add(0x80 | (code >> 6 & 0x3F));
-    }
-    add(0x80 | (code & 0x3F));
-  }
-  Result<std::string> ReadString() {
-    if (!Eat('"')) return Broken("expected a text in double quotes");
-    std::string out;
-    for (;;) {
-      if (!More()) return Broken("the text does not end");
-      const char c = text_[at_];
-      if (static_cast<unsigned char>(c) < 0x20) return Broken("a control character in a text");
-      ++at_;
-      if (c == '"') return out;
-      if (c != '\\') {
-        out.push_back(c);
-        continue;
-      }
-      if (!More()) return Broken("the text does not end");
-      constexpr std::string_view kEscapes = "\"\\/bfnrt";
-      constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
-      const char escape = text_[at_];
-      if (const std::size_t found = kEscapes.find(escape); found != std::string_view::npos) {
-        ++at_;
-        out.push_back(kMeanings[found]);
-        continue;
-      }
-      if (!Eat('u')) return Broken("an unknown escape");
-      std::optional<std::uint32_t> code = ReadHex();
-      if (code && *code >= 0xD800 && *code < 0xDC00) {
-        std::optional<std::uint32_t> low;
-        if (Eat('\\') && Eat('u')) low = ReadHex();
-        if (!low || *low < 0xDC00 || *low > 0xDFFF) return Broken("half a surrogate pair");
-        code = 0x10000 + ((*code - 0xD800) << 10) + (*low - 0xDC00);
-      } else if (code && *code >= 0xDC00 && *code <= 0xDFFF) {
-        return Broken("half a surrogate pair");
-      }
-      if (!code) return Broken("\\u wants four hexadecimal digits");
-      AppendUtf8(*code, out);
-    }
-  }
-
   // Beyond all that counts, and far from where numbers of 64 bits end.
   static constexpr std::int64_t kTooMuch = 10'000'000'000;
-
-  std::string_view text_;
-  std::size_t at_ = 0;
 };
 
 }  // namespace internal

@@ -354,6 +354,7 @@ class Cluster {
     TaintSetId taints = 0;
     bool unschedulable = false;
     GpuDevices gpus;  // all free
+    TopologyId topology = 0;
   };
 
   static Error NoSuchNode(const std::string& name) {
@@ -406,12 +407,27 @@ class Cluster {
     if (count == 0 || count > kMaxGpus) return;
     out.gpus.count = static_cast<std::uint8_t>(count);
     std::fill_n(out.gpus.left.begin(), count, static_cast<std::int16_t>(kGpuMilli));
-    for (const std::string_view label : {kGpuModelKey, kGpuProductLabel}) {
-      const std::string* model = internal::FindIn(node.metadata.labels, label);
-      if (model == nullptr) continue;
-      out.gpus.model = dictionary().Intern(*model);
+    const std::string* model = internal::FindIn(node.metadata.labels, kGpuModelKey);
+    if (model == nullptr) model = internal::FindIn(node.metadata.labels, kGpuProductLabel);
+    if (model != nullptr) out.gpus.model = dictionary().Intern(*model);
+    CompileTopology(node, model == nullptr ? std::string() : *model, out);
+  }
+  // A topology that can't be used is as good as none; what is wrong with it is kept.
+  void CompileTopology(const api::Node& node, const std::string& gpu_model, CompiledRow& out) {
+    const std::string* text = internal::FindIn(node.metadata.annotations, kGpuTopologyAnnotation);
+    if (text == nullptr) return;
+    std::string error;
+    const TopologyId id = state_.topologies_->Intern(*text, gpu_model, error);
+    if (id != 0 && (*state_.topologies_)[id].count() < out.gpus.count) {
+      error = "has " + std::to_string((*state_.topologies_)[id].count()) + " GPUs, but " +
+              std::to_string(out.gpus.count) + " are allocatable";
+    }
+    if (error.empty()) {
+      out.topology = id;
       return;
     }
+    out.record->topology_error =
+        "metadata.annotations.\"" + std::string(kGpuTopologyAnnotation) + "\": " + error;
   }
 
   void InsertRow(const CompiledRow& compiled, const api::Node& node) {
@@ -434,7 +450,10 @@ class Cluster {
     state_.unschedulable_.PushBack(0);
     state_.taint_sets_.PushBack(0);
     state_.host_port_pods_.PushBack(0);
-    if (state_.gpus_.size() != 0) state_.gpus_.PushBack({});
+    if (state_.gpus_.size() != 0) {
+      state_.gpus_.PushBack({});
+      state_.free_gpus_.PushBack({});
+    }
     state_.generations_.PushBack(0);
     if (row % kRowsOfBlock == 0) state_.block_generations_.PushBack(0);
     state_.pods_.PushBack({});
@@ -463,8 +482,11 @@ class Cluster {
       if (compiled.gpus.count == 0) return;
       state_.gpus_.Reserve(state_.zeros_.capacity());
       state_.gpus_.Mutable().resize(state_.size());
+      state_.free_gpus_.Reserve(state_.zeros_.capacity());
+      state_.free_gpus_.Mutable().resize(state_.size());
     }
     state_.gpus_.Set(row, compiled.gpus);
+    state_.free_gpus_.Set(row, {compiled.topology, compiled.gpus.Free()});
     // Pods that are there keep their GPUs as long as these are.
     for (const PodPtr& pod : state_.pods_[row]) {
       if (pod->plan->gpus.count == 0) continue;
@@ -480,11 +502,16 @@ class Cluster {
     if (request.count == 0 || state_.gpus_.size() == 0) return 0;
     const GpuDevices& gpus = state_.gpus_[row];
     const GpuMask out = gpus.Has(wanted, request) ? wanted : gpus.Tightest(request);
-    if (out != 0) state_.gpus_.Mutable()[row].Take(out, request.milli);
+    if (out != 0) ChangeGpus(row, out, request.milli);
     return out;
   }
   void ReturnGpus(const PodInfo& pod, Row row, GpuMask gpus) {
-    if (gpus != 0) state_.gpus_.Mutable()[row].Take(gpus, -pod.plan->gpus.milli);
+    if (gpus != 0) ChangeGpus(row, gpus, -pod.plan->gpus.milli);
+  }
+  void ChangeGpus(Row row, GpuMask gpus, std::int32_t milli) {
+    GpuDevices& devices = state_.gpus_.Mutable()[row];
+    devices.Take(gpus, milli);
+    state_.free_gpus_.Mutable()[row].mask = devices.Free();
   }
   // Of a pod that comes with its node.
   static GpuMask NamedGpus(const PodInfo& pod) {
@@ -543,7 +570,10 @@ class Cluster {
     state_.unschedulable_.SwapRemove(row);
     state_.taint_sets_.SwapRemove(row);
     state_.host_port_pods_.SwapRemove(row);
-    if (state_.gpus_.size() != 0) state_.gpus_.SwapRemove(row);
+    if (state_.gpus_.size() != 0) {
+      state_.gpus_.SwapRemove(row);
+      state_.free_gpus_.SwapRemove(row);
+    }
     state_.generations_.SwapRemove(row);
     if (last % kRowsOfBlock == 0) {
       state_.block_generations_.SwapRemove(state_.block_generations_.size() - 1);

@@ -65,9 +65,11 @@ struct GpuDevices {
     return request.models.empty() ||
            std::binary_search(request.models.begin(), request.models.end(), model);
   }
-  /// Whether a pod's GPUs are there: enough that have as much left, of a model that it takes.
-  bool Fits(const GpuRequest& request) const {
-    return request.count == 0 || (Accepts(request) && CountWith(request.milli) >= request.count);
+  /// Those that no pod has any of.
+  GpuMask Free() const {
+    std::uint32_t out = 0;
+    for (std::uint32_t g = 0; g < kMaxGpus; ++g) out |= left[g] == kGpuMilli ? 1U << g : 0;
+    return static_cast<GpuMask>(out);
   }
   /// The first GPUs that have as much left; 0: there aren't enough.
   GpuMask First(const GpuRequest& request) const {
@@ -83,21 +85,11 @@ struct GpuDevices {
   /// Of those that fit the one with the least left, the first of equal ones, for a share; else
   /// First.
   GpuMask Tightest(const GpuRequest& request) const {
-    if (!request.IsShare()) return First(request);
-    std::uint32_t best = kMaxGpus;
-    for (std::uint32_t g = 0; g < count; ++g) {
-      if (left[g] >= request.milli && (best == kMaxGpus || left[g] < left[best])) best = g;
-    }
-    return best == kMaxGpus ? GpuMask{0} : static_cast<GpuMask>(1U << best);
+    return Best(request, [](std::int16_t a, std::int16_t b) { return a < b; });
   }
   /// The one with the most left, for a share; else First.
   GpuMask Loosest(const GpuRequest& request) const {
-    if (!request.IsShare()) return First(request);
-    std::uint32_t best = kMaxGpus;
-    for (std::uint32_t g = 0; g < count; ++g) {
-      if (left[g] >= request.milli && (best == kMaxGpus || left[g] > left[best])) best = g;
-    }
-    return best == kMaxGpus ? GpuMask{0} : static_cast<GpuMask>(1U << best);
+    return Best(request, [](std::int16_t a, std::int16_t b) { return a > b; });
   }
   /// Whether these GPUs are enough for the request, and there.
   bool Has(GpuMask mask, const GpuRequest& request) const {
@@ -115,6 +107,19 @@ struct GpuDevices {
   }
 
   friend bool operator==(const GpuDevices&, const GpuDevices&) = default;
+
+ private:
+  template <typename F>
+  GpuMask Best(const GpuRequest& request, F&& is_better) const {
+    if (!request.IsShare()) return First(request);
+    std::uint32_t best = kMaxGpus;
+    for (std::uint32_t g = 0; g < count; ++g) {
+      if (left[g] >= request.milli && (best == kMaxGpus || is_better(left[g], left[best]))) {
+        best = g;
+      }
+    }
+    return best == kMaxGpus ? GpuMask{0} : static_cast<GpuMask>(1U << best);
+  }
 };
 
 namespace internal {

@@ -52,6 +52,7 @@ struct NodeRecord {
   Labels labels;
   std::vector<StringId> images;  ///< sorted, each once
   StringId zone = 0;             ///< see NodeTree::ZoneKey
+  std::string topology_error;    ///< why kGpuTopologyAnnotation can't be used; empty: it can
   std::uint64_t arrival = 0;     ///< grows from node to node of a zone, in the order they came
 };
 using NodePtr = std::shared_ptr<const NodeRecord>;

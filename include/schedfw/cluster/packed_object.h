@@ -396,6 +396,18 @@ class NodeObject {
       return out;
     });
   }
+  /// One of metadata.annotations, without making the object.
+  std::optional<std::string> Annotation(std::string_view key, const Dictionary& dictionary) const {
+    internal::PackReader reader(bytes_.view(), &dictionary);
+    std::string uid;
+    reader.Text(), reader.Uid(uid);  // what comes first, the namespace
+    for (std::size_t left = reader.Number(); left > 0; --left) {
+      const std::string_view name = dictionary.Text(static_cast<StringId>(reader.Number()));
+      const std::string_view value = reader.Text();
+      if (name == key) return std::string(value);
+    }
+    return std::nullopt;
+  }
 
  private:
   internal::PackedBytes bytes_;

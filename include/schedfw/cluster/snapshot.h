@@ -23,6 +23,7 @@
 #include "schedfw/cluster/pod_info.h"
 #include "schedfw/cluster/pod_plans.h"
 #include "schedfw/cluster/term_counts.h"
+#include "schedfw/cluster/topology_table.h"
 
 namespace schedfw {
 
@@ -49,6 +50,12 @@ struct ImageState {
   std::int32_t node_count = 0;
 };
 
+/// What scoring by topology asks of a node, small since it is asked of all of them.
+struct FreeGpus {
+  TopologyId topology = 0;  ///< 0: unknown
+  GpuMask mask = 0;         ///< the GPUs that no pod has any of
+};
+
 /// An immutable state of a cluster.
 ///
 /// Copying is cheap (it shares all columns); a copy never changes, whatever happens to the Cluster
@@ -59,7 +66,8 @@ class Snapshot {
   Snapshot()
       : dictionary_(std::make_shared<Dictionary>()),
         index_(std::make_shared<NodeIndex>(source_.Next())),
-        plans_(std::make_shared<PodPlans>()) {}
+        plans_(std::make_shared<PodPlans>()),
+        topologies_(std::make_shared<TopologyTable>()) {}
 
   /// The number of nodes.
   Row size() const { return static_cast<Row>(nodes_.size()); }
@@ -71,6 +79,10 @@ class Snapshot {
   }
   const std::string& name(Row row) const { return nodes_[row]->name_text; }
   const NodeRecord& record(Row row) const { return *nodes_[row]; }
+  /// One of a node's annotations; its object stays packed. O(annotations).
+  std::optional<std::string> NodeAnnotation(Row row, std::string_view key) const {
+    return nodes_[row]->object.Annotation(key, *dictionary_);
+  }
   /// The row of a node, or nullopt. O(1).
   std::optional<Row> Find(std::string_view name) const {
     return FindById(dictionary_->Intern(name));
@@ -108,6 +120,14 @@ class Snapshot {
   const std::int32_t* HostPortPods() const { return host_port_pods_.data(); }
   /// The GPUs of the nodes, one by one; null: no node has any that are told apart.
   const GpuDevices* Gpus() const { return gpus_.size() == 0 ? nullptr : gpus_.data(); }
+  /// The same by what is free and how it is linked; null where Gpus() is.
+  const FreeGpus* Free() const { return free_gpus_.size() == 0 ? nullptr : free_gpus_.data(); }
+  /// How the GPUs of a node are linked; null: it isn't known. Lives as long as the snapshot.
+  const GpuTopology* TopologyOf(Row row) const {
+    const TopologyId id = free_gpus_.size() == 0 ? TopologyId{0} : free_gpus_[row].topology;
+    return id == 0 ? nullptr : &(*topologies_)[id];
+  }
+  const TopologyTable& topologies() const { return *topologies_; }
   /// The GPUs that a pod on a node has, by PodInfo::Key(); 0: none, or it isn't known which. O(1).
   GpuMask GpusOf(std::uint64_t key) const {
     const Placement* placement = placements_.Find(key);
@@ -244,6 +264,7 @@ class Snapshot {
   std::shared_ptr<Dictionary> dictionary_;
   std::shared_ptr<NodeIndex> index_;
   std::shared_ptr<PodPlans> plans_;
+  std::shared_ptr<TopologyTable> topologies_;
   std::uint64_t generation_ = 0;
   std::uint64_t objects_id_ = 0;
 
@@ -259,7 +280,8 @@ class Snapshot {
   Row unschedulable_total_ = 0;
   Column<TaintSetId> taint_sets_;
   Column<std::int32_t> host_port_pods_;
-  Column<GpuDevices> gpus_;  // empty: no node has GPUs
+  Column<GpuDevices> gpus_;     // empty: no node has GPUs,
+  Column<FreeGpus> free_gpus_;  // and this too
   Column<std::uint64_t> generations_;
   Column<std::uint64_t> block_generations_;
   BlockColumn<std::vector<PodPtr>> pods_;

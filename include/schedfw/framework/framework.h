@@ -34,6 +34,13 @@ struct BlockMaxima {
   std::size_t rows = 0;
 };
 
+/// What a plugin can't make sense of in a node's object.
+struct NodeProblem {
+  std::string node;
+  std::string plugin;  ///< the first one that said so
+  std::string message;
+};
+
 /// The plugins of a profile, ready to run (pkg/scheduler/framework/runtime/framework.go).
 ///
 /// One instance runs one cycle at a time and keeps buffers between cycles.
@@ -132,6 +139,10 @@ class Framework {
     if (gpus == nullptr || gpus[row].count == 0) return 0;
     return gpu_allocator_->AllocateGpus(cycle, NodeInfo(cycle.snapshot, row));
   }
+
+  /// What plugins can't make sense of in nodes' objects (see NodeCheckPlugin), each only once for a
+  /// node; nodes in name order. O(nodes × such plugins).
+  std::vector<NodeProblem> CheckNodes(const Snapshot& snapshot) const;
 
   /// Runs Reserve in order; the caller calls RunUnreserve when any later step fails.
   Status RunReservePlugins(const Cycle& cycle, CycleState& state, const NodeInfo& node);

@@ -131,6 +131,31 @@ SCHEDFW_INLINE Framework::Framework(Profile profile, Executor executor)
 
 SCHEDFW_INLINE Framework::~Framework() = default;
 
+SCHEDFW_INLINE std::vector<NodeProblem> Framework::CheckNodes(const Snapshot& snapshot) const {
+  std::vector<const NodeCheckPlugin*> plugins;
+  for (const ExtensionPoint point : {ExtensionPoint::kFilter, ExtensionPoint::kScore}) {
+    for (const NodeCheckPlugin* plugin : profile_.Instances<NodeCheckPlugin>(point)) {
+      if (!internal::Contains(plugins, plugin)) plugins.push_back(plugin);
+    }
+  }
+  std::vector<NodeProblem> out;
+  if (plugins.empty()) return out;
+  std::vector<Row> rows(snapshot.size());
+  for (Row row = 0; row < snapshot.size(); ++row) rows[snapshot.NameRank()[row]] = row;
+  for (const Row row : rows) {
+    const std::size_t first = out.size();
+    for (const NodeCheckPlugin* plugin : plugins) {
+      std::string message = plugin->CheckNode(snapshot, row);
+      const bool is_new = std::none_of(
+          out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
+          [&](const NodeProblem& other) { return other.message == message; });
+      if (message.empty() || !is_new) continue;
+      out.push_back({snapshot.name(row), std::string(plugin->Name()), std::move(message)});
+    }
+  }
+  return out;
+}
+
 SCHEDFW_INLINE Status Framework::RunPreEnqueuePlugins(const PodInfo& pod) const {
   for (PreEnqueuePlugin* plugin : pre_enqueue_) {
     const Status status = plugin->PreEnqueue(pod);

@@ -342,6 +342,13 @@ class GpuAllocatorPlugin : public virtual Plugin {
   virtual GpuMask AllocateGpus(const Cycle& cycle, const NodeInfo& node) const = 0;
 };
 
+/// Says of nodes what the plugin can't make sense of, where it goes on without.
+class NodeCheckPlugin : public virtual Plugin {
+ public:
+  /// What is wrong with a node's object, with the path of the field; empty: nothing.
+  virtual std::string CheckNode(const Snapshot& snapshot, Row row) const = 0;
+};
+
 /// Takes notice when a pod is about to go to a node, and when that fails after all.
 class ReservePlugin : public virtual Plugin {
  public:

@@ -100,6 +100,8 @@ class GpuTopology {
       }
     }
     FindIslands();
+    islands_ = Group([&](std::size_t a, std::size_t b) { return (island_[a] >> b & 1) != 0; });
+    numa_groups_ = Group([&](std::size_t a, std::size_t b) { return home_[a] == home_[b]; });
     BuildTable();
     BuildBest();
   }
@@ -127,12 +129,8 @@ class GpuTopology {
     return mask == 0 || (mask & ~island_[static_cast<std::size_t>(std::countr_zero(mask))]) == 0;
   }
   /// Groups of GPUs: the islands, or those with the same home; each GPU is in one.
-  std::vector<GpuMask> Islands() const {
-    return Group([&](std::size_t a, std::size_t b) { return (island_[a] >> b & 1) != 0; });
-  }
-  std::vector<GpuMask> NumaGroups() const {
-    return Group([&](std::size_t a, std::size_t b) { return home_[a] == home_[b]; });
-  }
+  const std::vector<GpuMask>& islands() const { return islands_; }
+  const std::vector<GpuMask>& numa_groups() const { return numa_groups_; }
   /// NVLinks between some GPUs, in all; XGMI counts as one.
   std::int32_t NvLinks(GpuMask mask) const {
     return static_cast<std::int32_t>(table_[mask] >> kNvLinkShift & kNvLinkBits);
@@ -356,6 +354,7 @@ class GpuTopology {
   std::array<std::array<std::uint8_t, kMaxGpus>, kMaxGpus> strength_{};
   std::array<GpuMask, kMaxGpus> direct_{};  // the GPUs that it is linked to without PCIe
   std::array<GpuMask, kMaxGpus> island_{};
+  std::vector<GpuMask> islands_, numa_groups_;
   std::array<std::uint8_t, kMaxGpus> nic_{};
   std::array<NumaMask, kMaxGpus> near_{};
   std::array<NumaMask, kMaxGpus> home_{};
