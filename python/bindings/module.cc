@@ -316,6 +316,20 @@ class PyScheduler {
     return out;
   }
 
+  // (node, plugin, message), each only once.
+  std::vector<std::tuple<std::string, std::string, std::string>> CheckNodes(
+      const PyCluster& cluster) const {
+    std::vector<std::tuple<std::string, std::string, std::string>> out;
+    for (const std::string& name : scheduler_->profile_names()) {
+      for (NodeProblem& problem : scheduler_->framework(name)->CheckNodes(cluster.view())) {
+        std::tuple entry(std::move(problem.node), std::move(problem.plugin),
+                         std::move(problem.message));
+        if (std::find(out.begin(), out.end(), entry) == out.end()) out.push_back(std::move(entry));
+      }
+    }
+    return out;
+  }
+
   std::string ConfigJson(int indent) const {
     Value::Object out;
     for (const std::string& name : scheduler_->profile_names()) {
@@ -1225,6 +1239,7 @@ PYBIND11_MODULE(_core, m) {
                     std::uint32_t, bool, bool, bool, std::uint64_t, bool, bool>())
       .def_property_readonly("profiles", &PyScheduler::profiles)
       .def("plugins", &PyScheduler::Plugins)
+      .def("check_nodes", &PyScheduler::CheckNodes)
       .def("config_json", &PyScheduler::ConfigJson)
       .def("explain", &PyScheduler::Explain)
       .def("explain_json", &PyScheduler::ExplainJson)

@@ -35,7 +35,7 @@ from schedfw.heatmap import LatencyHeatmap
 from schedfw.packing import Packing, PackRun, pack
 from schedfw.plugin import Plugin, describe_plugins
 from schedfw.profile import Profile
-from schedfw.scheduler import Placements, Run, Scheduler
+from schedfw.scheduler import NodeProblem, Placements, Run, Scheduler
 
 __all__ = [
     "Cluster",
@@ -47,6 +47,7 @@ __all__ = [
     "Fit",
     "LatencyHeatmap",
     "Node",
+    "NodeProblem",
     "Nodes",
     "PackResult",
     "PackRun",

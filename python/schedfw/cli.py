@@ -100,6 +100,12 @@ def _table(rows: Sequence[Sequence[object]], indent: int = 0) -> str:
     return "\n".join(lines)
 
 
+def _problems(cluster: Cluster, scheduler: Scheduler) -> None:
+    """Say on standard error what of the nodes plugins can't make sense of."""
+    for problem in scheduler.check_nodes(cluster):
+        print(_one_line(problem), file=sys.stderr)
+
+
 def _notes(cluster: Cluster, scheduler: Scheduler) -> None:
     """Say on standard error what of the files doesn't count."""
     if extenders := _extenders(scheduler):
@@ -180,6 +186,7 @@ def _preemption(preemption: _core.Preemption) -> list[str]:
 def _explain(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
     scheduler = Scheduler(args.config)
+    _problems(cluster, scheduler)
     if args.output == "json" and args.pod is None:
         print(scheduler._core.explain_json(cluster._core, 0, args.preempt))
         return
@@ -202,6 +209,7 @@ def _explain(args: argparse.Namespace) -> None:
 def _place(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
     scheduler = Scheduler(args.config, threads=args.threads)
+    _problems(cluster, scheduler)
     placements = scheduler.place(cluster)
     if args.output == "json":
         print(json.dumps([[p.pod, p.node or ""] for p in placements]))
@@ -210,8 +218,12 @@ def _place(args: argparse.Namespace) -> None:
     if not placements:
         print("no pod waits for a node")
         return
-    rows = [("POD", "NODE", "WHY NOT")]
-    rows += [(p.pod, p.node or "-", "" if p.status else p.status.message) for p in placements]
+    gpus = [",".join(map(str, cluster.gpus_of(p.pod))) for p in placements]
+    rows = [["POD", "NODE", "WHY NOT"]]
+    rows += [[p.pod, p.node or "-", "" if p.status else p.status.message] for p in placements]
+    if any(gpus):
+        for row, cell in zip(rows, ["GPUS", *gpus], strict=True):
+            row.insert(2, cell or "-")
     print(_table(rows))
     print(f"\nplaced {placements.placed} of {len(placements)} pods")
 
@@ -237,6 +249,7 @@ def _run(args: argparse.Namespace) -> None:
     groups = 0 if args.config else cluster._core.coscheduling_group_count
     config = _COSCHEDULING if groups else args.config
     scheduler = Scheduler(config, threads=args.threads, pod_groups=True)
+    _problems(cluster, scheduler)
     result = scheduler.run(cluster, status_updates=args.status_updates.replace("-", "_"))
     nodes = {pod: cluster.node_of(pod) for pod in result.bound}
     if args.output == "json":

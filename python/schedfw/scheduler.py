@@ -8,7 +8,7 @@ import numbers
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NamedTuple, TYPE_CHECKING
 
 from schedfw import _core
 from schedfw._json import dumps
@@ -44,6 +44,17 @@ class Placements(list[_core.Placement]):
 
     def __repr__(self) -> str:
         return f"<Placements: {self.placed} of {len(self)} pods placed>"
+
+
+class NodeProblem(NamedTuple):
+    """What a plugin can't make sense of in a node's object."""
+
+    node: str
+    plugin: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"Node {self.node}: {self.message} ({self.plugin} goes on without)"
 
 
 @dataclass(frozen=True)
@@ -215,6 +226,14 @@ class Scheduler:
             When a plugin fails. An exception of a plugin written in Python comes unchanged.
         """
         return self._core.explain(cluster._core, pod, preempt)
+
+    def check_nodes(self, cluster: Cluster) -> list[NodeProblem]:
+        """Return what plugins can't make sense of in nodes' objects, in the order of node names.
+
+        They go on without: a node whose annotation is malformed scores 0, say, and no other node is
+        affected. Each problem is there once, said by the first plugin that met it.
+        """
+        return [NodeProblem(*problem) for problem in self._core.check_nodes(cluster._core)]
 
     def explain_all(self, cluster: Cluster) -> list[_core.Explanation]:
         """Explain every waiting pod, each on the cluster as it is, in order of arrival."""

@@ -69,4 +69,30 @@ std::string PodYaml(const std::string& name, const std::string& labels, const st
          cpu + "\"}}\n" + spec;
 }
 
+std::string GpuNodeYaml(const std::string& name, int gpus, const std::string& topology,
+                        const std::string& labels, const std::string& annotations) {
+  std::string notes = annotations;
+  if (!topology.empty()) {
+    notes += (notes.empty() ? "" : ", ") + std::string(kGpuTopologyAnnotation) + ": " + topology;
+  }
+  return "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + ", labels: {" + labels +
+         "}, annotations: {" + notes +
+         "}}\nstatus: {capacity: {cpu: '64', memory: 64Gi, pods: '110', nvidia.com/gpu: '" +
+         std::to_string(gpus) + "'}}\n";
+}
+
+std::string GpuPodYaml(const std::string& name, int gpus, const std::string& labels,
+                       const std::string& spec) {
+  return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", labels: {" + labels +
+         "}}\nspec:\n  containers: [{name: c, image: i, resources: {requests: {cpu: '1', "
+         "memory: 1Gi}, limits: {nvidia.com/gpu: '" +
+         std::to_string(gpus) + "'}}}]\n" + spec;
+}
+
+std::string ConfigYaml(const std::string& enabled, const std::string& plugin_config) {
+  return "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+         "profiles:\n- plugins: {multiPoint: {enabled: [" +
+         enabled + "]}}\n  pluginConfig: [" + plugin_config + "]\n";
+}
+
 }  // namespace schedfw::testing

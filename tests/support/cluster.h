@@ -32,6 +32,16 @@ std::string NodeYaml(const std::string& name, const std::string& labels = "",
 /// A pod as YAML with one container of `cpu`, and more lines for its spec (indented by two).
 std::string PodYaml(const std::string& name, const std::string& labels = "",
                     const std::string& spec = "", const std::string& cpu = "100m");
+/// A node with GPUs of NVIDIA as YAML: 64 cores, 64Gi, 110 pods; `topology` as the annotation of
+/// GPU topology has it, more annotations and labels ("a: b, c: d").
+std::string GpuNodeYaml(const std::string& name, int gpus, const std::string& topology = "",
+                        const std::string& labels = "", const std::string& annotations = "");
+/// A pod that asks for GPUs as YAML, with labels and more lines for its spec (indented by two).
+std::string GpuPodYaml(const std::string& name, int gpus, const std::string& labels = "",
+                       const std::string& spec = "");
+/// A configuration with plugins enabled after the default ones: "{name: A, weight: 2}, {name: B}",
+/// and their arguments, "{name: A, args: {…}}".
+std::string ConfigYaml(const std::string& enabled, const std::string& plugin_config = "");
 
 }  // namespace schedfw::testing
 

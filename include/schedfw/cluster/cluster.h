@@ -402,7 +402,7 @@ class Cluster {
   void CompileGpus(const api::Node& node, CompiledRow& out) {
     std::int64_t count = 0;
     for (const ResourceAmount& amount : out.allocatable) {
-      if (dictionary().ResourceName(amount.resource) == kGpuResource) count = amount.amount;
+      if (IsGpuResource(dictionary().ResourceName(amount.resource))) count += amount.amount;
     }
     if (count == 0 || count > kMaxGpus) return;
     out.gpus.count = static_cast<std::uint8_t>(count);

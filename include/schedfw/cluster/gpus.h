@@ -21,6 +21,10 @@ namespace schedfw {
 /// A whole GPU in thousandths.
 inline constexpr std::int32_t kGpuMilli = 1000;
 inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
+/// Whether a resource is whole GPUs.
+inline bool IsGpuResource(std::string_view name) {
+  return name == kGpuResource || name == "amd.com/gpu";
+}
 
 /// Annotations of pods that share GPUs, and the label of nodes, as the open-gpu-share plugin of
 /// Alibaba and the simulator of the openb trace have them.

@@ -491,7 +491,7 @@ inline Result<PodPlan> CompilePlan(std::shared_ptr<const api::Pod> pattern, bool
 
   std::int64_t whole_gpus = 0;
   for (const ResourceAmount& request : out.total_requests) {
-    if (dictionary.ResourceName(request.resource) == kGpuResource) whole_gpus = request.amount;
+    if (IsGpuResource(dictionary.ResourceName(request.resource))) whole_gpus += request.amount;
   }
   out.gpus = GpuRequestOf(pod.metadata, whole_gpus, dictionary);
 

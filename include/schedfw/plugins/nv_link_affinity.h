@@ -56,20 +56,21 @@ class NvLinkAffinity : public PreScorePlugin,
       const GpuMask chosen = topology->Choose(topology->all(), request.count);
       if (chosen != 0) best_ = std::max(best_, topology->RingBandwidth(chosen));
     }
-    scores_.Prepare(request.count, ScoreFn());
+    scores_.Prepare(request.count, [this](auto&&... what) { return ScoreOf(what...); });
     return {};
   }
   Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
     const GpuRequest& request = cycle.plan().gpus;
     if (!request.IsShare()) {
-      scores_.Score(cycle.snapshot, rows, ScoreFn(), out);
+      scores_.Score(
+          cycle.snapshot, rows, [this](auto&&... what) { return ScoreOf(what...); }, out);
       return {};
     }
     for (Row i = 0; i < rows.size(); ++i) {
       const GpuTopology* topology = cycle.snapshot.TopologyOf(rows[i]);
       const GpuMask chosen = internal::ChooseGpus(cycle, rows[i]);
       out[i] =
-          chosen == 0 ? 0 : ScoreFn()(*topology, cycle.snapshot.Free()[rows[i]].mask, chosen);
+          chosen == 0 ? 0 : ScoreOf(*topology, cycle.snapshot.Free()[rows[i]].mask, chosen);
     }
     return {};
   }
@@ -81,18 +82,17 @@ class NvLinkAffinity : public PreScorePlugin,
   }
 
  private:
-  auto ScoreFn() const {
-    return [weight = packing_weight_, best = best_](const GpuTopology& topology, GpuMask free,
-                                                    GpuMask chosen) -> std::int64_t {
-      const bool one = (chosen & (chosen - 1)) == 0;
-      const double bandwidth =
-          one || best <= 0 ? 1 : static_cast<double>(topology.RingBandwidth(chosen)) / best;
-      const auto rest = static_cast<GpuMask>(free & ~chosen);
-      const std::int32_t links = topology.NvLinks(static_cast<GpuMask>(free | chosen));
-      const std::int32_t cut = links - topology.NvLinks(chosen) - topology.NvLinks(rest);
-      const double whole = links == 0 ? 1 : 1 - static_cast<double>(cut) / links;
-      return std::llround((kMaxNodeScore - weight) * std::min(bandwidth, 1.0) + weight * whole);
-    };
+  // How good it is to take some of the free GPUs of a node.
+  std::int64_t ScoreOf(const GpuTopology& topology, GpuMask free, GpuMask chosen) const {
+    const bool one = (chosen & (chosen - 1)) == 0;
+    const double bandwidth =
+        one || best_ <= 0 ? 1 : static_cast<double>(topology.RingBandwidth(chosen)) / best_;
+    const auto rest = static_cast<GpuMask>(free & ~chosen);
+    const std::int32_t links = topology.NvLinks(static_cast<GpuMask>(free | chosen));
+    const std::int32_t cut = links - topology.NvLinks(chosen) - topology.NvLinks(rest);
+    const double whole = links == 0 ? 1 : 1 - static_cast<double>(cut) / links;
+    return std::llround((kMaxNodeScore - packing_weight_) * std::min(bandwidth, 1.0) +
+                        packing_weight_ * whole);
   }
 
   const std::int32_t packing_weight_;

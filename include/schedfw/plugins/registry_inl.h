@@ -15,15 +15,20 @@
 #include "schedfw/plugins/device_share.h"
 #include "schedfw/plugins/fragmentation_gradient_descent.h"
 #include "schedfw/plugins/gpu_packing.h"
+#include "schedfw/plugins/gpu_topology_spread.h"
 #include "schedfw/plugins/image_locality.h"
 #include "schedfw/plugins/inter_pod_affinity.h"
 #include "schedfw/plugins/latency_aware_preemption.h"
+#include "schedfw/plugins/nccl_topology_hint.h"
+#include "schedfw/plugins/network_topology_affinity.h"
 #include "schedfw/plugins/node_affinity.h"
 #include "schedfw/plugins/node_name.h"
 #include "schedfw/plugins/node_ports.h"
 #include "schedfw/plugins/node_resources_balanced_allocation.h"
 #include "schedfw/plugins/node_resources_fit.h"
 #include "schedfw/plugins/node_unschedulable.h"
+#include "schedfw/plugins/numa_affinity.h"
+#include "schedfw/plugins/nv_link_affinity.h"
 #include "schedfw/plugins/pod_topology_spread.h"
 #include "schedfw/plugins/priority_drift.h"
 #include "schedfw/plugins/priority_sort.h"
@@ -107,11 +112,17 @@ SCHEDFW_INLINE Registry InTreeRegistry() {
   AddInTree<GpuClustering, LargestMachineArgs>(out, "Keeps pods with as many GPUs together");
   AddInTree<GpuPacking>(out, "Prefers GPUs and nodes that are in use already");
   AddInTree<GpuRandom, GpuRandomArgs>(out, "Prefers one of the nodes that fit, drawn evenly");
+  AddInTree<GpuTopologySpread, GpuTopologySpreadArgs>(
+      out, "Spreads pods over NVLink islands or NUMA nodes, and keeps each within one");
   AddInTree<ImageLocality>(out, "Prefers nodes that have the pod's images");
   AddInTree<InterPodAffinity, InterPodAffinityArgs>(
       out, "Keeps pods near other pods, or away from them");
   AddInTree<LatencyAwarePreemption, LatencyAwarePreemptionArgs>(
       out, "Makes room by evicting pods, by latency and use of GPUs");
+  AddInTree<NcclTopologyHint, NcclTopologyHintArgs>(
+      out, "Scores nodes by a hint of theirs: PCIe proximity and NVLink bandwidth");
+  AddInTree<NetworkTopologyAffinity, NetworkTopologyAffinityArgs>(
+      out, "Packs the pods of a group under the fewest switches");
   AddInTree<NodeAffinity, NodeAffinityArgs>(out, "nodeSelector and node affinity");
   AddInTree<NodeName>(out, "A pod that names a node goes there or nowhere");
   AddInTree<NodePorts>(out, "Host ports can be used once a node");
@@ -120,6 +131,9 @@ SCHEDFW_INLINE Registry InTreeRegistry() {
   AddInTree<NodeResourcesFit, NodeResourcesFitArgs>(
       out, "Whether a node has room, and how well it is used");
   AddInTree<NodeUnschedulable>(out, "Cordoned nodes take no pods");
+  AddInTree<NumaAffinity>(out, "Prefers nodes where the pod's GPUs are on one NUMA node");
+  AddInTree<NvLinkAffinity, NvLinkAffinityArgs>(
+      out, "Prefers nodes whose free GPUs have the most bandwidth among them, and chooses these");
   AddInTree<PodTopologySpread, PodTopologySpreadArgs>(
       out, "Spreads matching pods over topology domains");
   AddInTree<PriorityDrift, PriorityDriftArgs>(

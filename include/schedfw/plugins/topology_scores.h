@@ -25,7 +25,7 @@ class TopologyScores {
     nodes_id_ = snapshot.nodes_id();
     present_.clear();
     begin_.clear();
-    for (Table& table : tables_) table.values.clear();
+    for (std::vector<std::uint8_t>& table : tables_) table.clear();
     const FreeGpus* free = snapshot.Free();
     for (Row row = 0; free != nullptr && row < snapshot.size(); ++row) {
       const TopologyId id = free[row].topology;
@@ -43,11 +43,12 @@ class TopologyScores {
   /// it is there, else O(topologies × 2^GPUs).
   template <typename F>
   void Prepare(std::int32_t k, F&& fn) {
-    current_ = &tables_[static_cast<std::size_t>(k)];
+    std::vector<std::uint8_t>& values = tables_[static_cast<std::size_t>(k)];
+    current_ = &values;
     k_ = k;
-    if (!current_->values.empty()) return;
+    if (!values.empty()) return;
     // Place 0 is for nodes whose topology isn't known.
-    current_->values.assign((present_.size() + 1) << kBits, 0);
+    values.assign((present_.size() + 1) << kBits, 0);
     for (std::size_t i = 0; i < present_.size(); ++i) {
       const GpuTopology& topology = *present_[i];
       if (topology.count() > kBits) continue;
@@ -55,8 +56,7 @@ class TopologyScores {
         const auto free = static_cast<GpuMask>(mask);
         const GpuMask chosen = topology.Choose(free, k);
         if (chosen == 0) continue;
-        current_->values[(i + 1) << kBits | free] =
-            static_cast<std::uint8_t>(fn(topology, free, chosen));
+        values[(i + 1) << kBits | free] = static_cast<std::uint8_t>(fn(topology, free, chosen));
       }
     }
   }
@@ -71,7 +71,7 @@ class TopologyScores {
     }
     FreeGpus buffer[kMaxBlockRows];
     const FreeGpus* in = rows.Of(free, buffer);
-    const std::uint8_t* values = current_->values.data();
+    const std::uint8_t* values = current_->data();
     const std::uint32_t* begin = begin_.data();
     std::uint32_t large = 0;
     for (Row i = 0; i < rows.size(); ++i) {
@@ -92,10 +92,6 @@ class TopologyScores {
   static constexpr int kBits = 8;  // topologies with more GPUs have no table
   static constexpr std::uint32_t kDense = (1U << kBits) - 1;
 
-  struct Table {
-    std::vector<std::uint8_t> values;
-  };
-
   bool has_large() const {
     return std::any_of(present_.begin(), present_.end(),
                        [](const GpuTopology* topology) { return topology->count() > kBits; });
@@ -104,8 +100,8 @@ class TopologyScores {
   std::uint64_t nodes_id_ = 0;
   std::vector<const GpuTopology*> present_;
   std::vector<std::uint32_t> begin_;  // by TopologyId: 1 + the place in present_, or 0
-  std::array<Table, kMaxGpus + 1> tables_;
-  const Table* current_ = nullptr;
+  std::array<std::vector<std::uint8_t>, kMaxGpus + 1> tables_;  // by k
+  const std::vector<std::uint8_t>* current_ = nullptr;
   std::int32_t k_ = 0;
 };
 

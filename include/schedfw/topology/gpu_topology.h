@@ -135,6 +135,7 @@ class GpuTopology {
   std::int32_t NvLinks(GpuMask mask) const {
     return static_cast<std::int32_t>(table_[mask] >> kNvLinkShift & kNvLinkBits);
   }
+  float RingBandwidth(GpuMask mask) const { return static_cast<float>(table_[mask] >> kWeakestShift); }
   /// Pairs of them whose homes differ.
   std::int32_t CrossNumaPairs(GpuMask mask) const {
     std::int32_t out = 0;
