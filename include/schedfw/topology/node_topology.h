@@ -103,8 +103,9 @@ struct NodeTopology {
   std::vector<Device> devices;
   std::vector<Link> links;  ///< devices × devices, row by row, symmetric
 
-  std::vector<NumaNode> numa_nodes;          ///< ascending; empty: not read
-  std::vector<std::int32_t> numa_distances;  ///< nodes × nodes, row by row (ACPI SLIT); may be empty
+  std::vector<NumaNode> numa_nodes;  ///< ascending; empty: not read
+  std::vector<std::int32_t>
+      numa_distances;  ///< nodes × nodes, row by row (ACPI SLIT); may be empty
 
   Link link(std::size_t a, std::size_t b) const { return links[a * devices.size() + b]; }
   /// The places of the GPUs among the devices, in their order.
