@@ -172,7 +172,7 @@ bool ClusterArchive::RestoreGpus(io::ByteReader& reader, Restored& out) {
     return state.placements_.FindMutable(out.pods[pod]->Key());
   };
   for (std::size_t i = 0; i < out.first_waiting; ++i) {
-    if (out.pods[i]->plan->gpus.count == 0) continue;
+    if (out.pods[i]->plan->gpus.IsNone()) continue;
     auto* placement = placement_of(i);
     if (placement->where == Snapshot::Where::kNode) {
       out.cluster.ReturnGpus(*out.pods[i], placement->index, placement->gpus);
@@ -185,8 +185,13 @@ bool ClusterArchive::RestoreGpus(io::ByteReader& reader, Restored& out) {
     if (!reader.ok() || pod >= out.first_waiting || mask == 0) return false;
     const GpuRequest& request = out.pods[pod]->plan->gpus;
     auto* placement = placement_of(pod);
-    if (request.count == 0 || placement->gpus != 0) return false;
-    if (placement->where == Snapshot::Where::kNode) {
+    if (request.IsNone() || placement->gpus != 0) return false;
+    if (placement->where == Snapshot::Where::kNode && request.slices != 0) {
+      const std::uint64_t key = out.pods[pod]->Key();
+      if (!state.MigLeft(placement->index, request.mig, key).Has(mask, request.slices)) {
+        return false;
+      }
+    } else if (placement->where == Snapshot::Where::kNode) {
       if (state.gpus_.size() == 0 || !state.gpus_[placement->index].Has(mask, request)) {
         return false;
       }

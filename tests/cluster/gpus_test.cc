@@ -303,5 +303,85 @@ TEST(Case, B20NumaOrderHidesDeviceLoad) {
   }
 }
 
+std::string MigNode(const std::string& name, const std::string& amounts,
+                    const std::string& labels = "") {
+  return "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + ", labels: {" + labels +
+         "}}\nstatus: {capacity: {cpu: '64', memory: 64Gi, pods: '110', " + amounts + "}}\n";
+}
+std::string MigPod(const std::string& name, const std::string& profile, int slices,
+                   const std::string& node = "") {
+  return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n" +
+         (node.empty() ? "" : "  nodeName: " + node + "\n") +
+         "  containers: [{name: c, image: i, resources: {limits: {cpu: '1', memory: 1Gi, "
+         "nvidia.com/mig-" +
+         profile + ": '" + std::to_string(slices) + "'}}}]\n";
+}
+std::vector<int> MigLeft(const Cluster& cluster, const std::string& profile, std::size_t gpus) {
+  const ResourceId id = cluster.view().dictionary().Resource("nvidia.com/mig-" + profile);
+  const MigSlices left = cluster.view().MigLeft(0, id, 0);
+  return {left.of.begin(), left.of.begin() + static_cast<std::ptrdiff_t>(gpus)};
+}
+
+TEST(Mig, SlicesAreTheSameOnEachGpu) {
+  // Fourteen of a seventh are two GPUs; the whole one comes first.
+  const Cluster all = Parse(MigNode("n1", "nvidia.com/gpu: '1', nvidia.com/mig-1g.5gb: '14'"));
+  EXPECT_EQ(MigLeft(all, "1g.5gb", 4), (Milli{0, 7, 7, 0}));
+  // Balanced: two of 1g, one of 2g and one of 3g on each of four GPUs, which the label tells.
+  const Cluster balanced = Parse(MigNode("n1",
+                                         "nvidia.com/mig-1g.5gb: '8', nvidia.com/mig-2g.10gb: "
+                                         "'4', nvidia.com/mig-3g.20gb: '4'",
+                                         "nvidia.com/gpu.count: '4'"));
+  EXPECT_EQ(MigLeft(balanced, "1g.5gb", 5), (Milli{2, 2, 2, 2, 0}));
+  EXPECT_EQ(MigLeft(balanced, "3g.20gb", 5), (Milli{1, 1, 1, 1, 0}));
+  // Without the label as few as have room: 8 + 8 + 12 compute slices are four GPUs.
+  const Cluster guessed = Parse(MigNode("n1",
+                                        "nvidia.com/mig-1g.5gb: '8', nvidia.com/mig-2g.10gb: "
+                                        "'4', nvidia.com/mig-3g.20gb: '4'"));
+  EXPECT_EQ(MigLeft(guessed, "2g.10gb", 5), (Milli{1, 1, 1, 1, 0}));
+  EXPECT_EQ(MigLeft(guessed, "7g.40gb", 5), (Milli{0, 0, 0, 0, 0}));
+}
+
+TEST(Mig, FillsTheGpuThatHasTheFewestLeft) {
+  Cluster cluster = Parse(MigNode("n1", "nvidia.com/mig-1g.5gb: '14'") +
+                          MigPod("old", "1g.5gb", 3, "n1") + MigPod("a", "1g.5gb", 1) +
+                          MigPod("b", "1g.5gb", 5) + MigPod("c", "1g.5gb", 4) +
+                          MigPod("d", "1g.5gb", 2));
+  EXPECT_EQ(GpusOf(cluster, "old"), "0");
+  const auto scheduler = MakeScheduler(kDeviceShare);
+  const auto place = [&](const char* pod) {
+    return scheduler->ScheduleOne(cluster, *cluster.view().FindPod("default", pod)).status.ok();
+  };
+  ASSERT_TRUE(place("a"));
+  EXPECT_EQ(GpusOf(cluster, "a"), "0");
+  ASSERT_TRUE(place("b"));
+  EXPECT_EQ(GpusOf(cluster, "b"), "1");
+  EXPECT_EQ(MigLeft(cluster, "1g.5gb", 2), (Milli{3, 2}));
+  const Cluster fork = cluster.Fork();
+  // Four fit on no single GPU, and one each on four there aren't: nobody knows where they are.
+  ASSERT_TRUE(place("c"));
+  EXPECT_EQ(GpusOf(cluster, "c"), "");
+  ASSERT_TRUE(cluster.DeletePod("default", "c").ok());
+  ASSERT_TRUE(place("d"));
+  EXPECT_EQ(GpusOf(cluster, "d"), "1");
+  EXPECT_EQ(MigLeft(cluster, "1g.5gb", 2), (Milli{3, 0}));
+  ASSERT_TRUE(cluster.DeletePod("default", "b").ok());
+  EXPECT_EQ(MigLeft(cluster, "1g.5gb", 2), (Milli{3, 5}));
+  EXPECT_EQ(MigLeft(fork, "1g.5gb", 2), (Milli{3, 2}));
+}
+
+TEST(Mig, OneOnEachWhereNoGpuHasAsMany) {
+  MigSlices slices;
+  slices.of = {1, 0, 1, 2};
+  EXPECT_EQ(slices.Choose(1), 0b0001);
+  EXPECT_EQ(slices.Choose(2), 0b1000);
+  EXPECT_EQ(slices.Choose(3), 0b1101);
+  EXPECT_EQ(slices.Choose(4), 0);
+  EXPECT_TRUE(slices.Has(0b1000, 2));
+  EXPECT_FALSE(slices.Has(0b0001, 2));
+  EXPECT_TRUE(slices.Has(0b0101, 2));
+  EXPECT_FALSE(slices.Has(0b1101, 2));
+  EXPECT_FALSE(slices.Has(0, 1));
+}
+
 }  // namespace
 }  // namespace schedfw

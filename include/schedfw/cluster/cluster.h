@@ -404,13 +404,28 @@ class Cluster {
     for (const ResourceAmount& amount : out.allocatable) {
       if (IsGpuResource(dictionary().ResourceName(amount.resource))) count += amount.amount;
     }
-    if (count == 0 || count > kMaxGpus) return;
+    if (count > kMaxGpus) return;
+    CompileMig(node, static_cast<std::int32_t>(count), out);
+    if (count == 0 && out.record->mig.empty()) return;
     out.gpus.count = static_cast<std::uint8_t>(count);
     std::fill_n(out.gpus.left.begin(), count, static_cast<std::int16_t>(kGpuMilli));
     const std::string* model = internal::FindIn(node.metadata.labels, kGpuModelKey);
     if (model == nullptr) model = internal::FindIn(node.metadata.labels, kGpuProductLabel);
     if (model != nullptr) out.gpus.model = dictionary().Intern(*model);
     CompileTopology(node, model == nullptr ? std::string() : *model, out);
+  }
+  void CompileMig(const api::Node& node, std::int32_t whole, const CompiledRow& out) {
+    std::vector<std::pair<std::string_view, std::pair<ResourceId, std::int64_t>>> profiles;
+    for (const ResourceAmount& amount : out.allocatable) {
+      const std::string_view name = dictionary().ResourceName(amount.resource);
+      if (!name.starts_with(kMigPrefix) || amount.amount == 0) continue;
+      profiles.push_back({name, {amount.resource, amount.amount}});
+    }
+    if (profiles.empty()) return;
+    std::sort(profiles.begin(), profiles.end());
+    const std::string* label = internal::FindIn(node.metadata.labels, kGpuCountLabel);
+    const auto all = label == nullptr ? std::nullopt : internal::SmallNumber(*label, kMaxGpus);
+    out.record->mig = LayOutMig(profiles, whole, all && *all > whole ? *all - whole : 0);
   }
   // A topology that can't be used is as good as none; what is wrong with it is kept.
   void CompileTopology(const api::Node& node, const std::string& gpu_model, CompiledRow& out) {
@@ -479,7 +494,7 @@ class Cluster {
     state_.unschedulable_.Set(row, unschedulable);
     state_.taint_sets_.Set(row, compiled.taints);
     if (state_.gpus_.size() == 0) {
-      if (compiled.gpus.count == 0) return;
+      if (compiled.gpus.count == 0 && compiled.topology == 0) return;
       state_.gpus_.Reserve(state_.zeros_.capacity());
       state_.gpus_.Mutable().resize(state_.size());
       state_.free_gpus_.Reserve(state_.zeros_.capacity());
@@ -489,7 +504,7 @@ class Cluster {
     state_.free_gpus_.Set(row, {compiled.topology, compiled.gpus.Free()});
     // Pods that are there keep their GPUs as long as these are.
     for (const PodPtr& pod : state_.pods_[row]) {
-      if (pod->plan->gpus.count == 0) continue;
+      if (pod->plan->gpus.IsNone()) continue;
       Placement& placement = *state_.placements_.FindMutable(pod->Key());
       placement.gpus = TakeGpus(*pod, row, placement.gpus);
     }
@@ -499,6 +514,10 @@ class Cluster {
   // 0: there aren't any.
   GpuMask TakeGpus(const PodInfo& pod, Row row, GpuMask wanted) {
     const GpuRequest& request = pod.plan->gpus;
+    if (request.slices != 0) {
+      const MigSlices left = state_.MigLeft(row, request.mig, pod.Key());
+      return left.Has(wanted, request.slices) ? wanted : left.Choose(request.slices);
+    }
     if (request.count == 0 || state_.gpus_.size() == 0) return 0;
     const GpuDevices& gpus = state_.gpus_[row];
     const GpuMask out = gpus.Has(wanted, request) ? wanted : gpus.Tightest(request);
@@ -506,7 +525,7 @@ class Cluster {
     return out;
   }
   void ReturnGpus(const PodInfo& pod, Row row, GpuMask gpus) {
-    if (gpus != 0) ChangeGpus(row, gpus, -pod.plan->gpus.milli);
+    if (gpus != 0 && pod.plan->gpus.count != 0) ChangeGpus(row, gpus, -pod.plan->gpus.milli);
   }
   void ChangeGpus(Row row, GpuMask gpus, std::int32_t milli) {
     GpuDevices& devices = state_.gpus_.Mutable()[row];
@@ -515,7 +534,7 @@ class Cluster {
   }
   // Of a pod that comes with its node.
   static GpuMask NamedGpus(const PodInfo& pod) {
-    if (pod.plan->gpus.count == 0) return 0;
+    if (pod.plan->gpus.IsNone()) return 0;
     const auto text = pod.pod.Annotation(std::string(kGpuIndexAnnotation));
     return text ? ParseGpuIndex(*text) : GpuMask{0};
   }

@@ -22,7 +22,7 @@ class DryRun {
   /// Error: the node's amounts would not fit into 64 bits. O(resources of the pod).
   Result<void> AddPod(const PodPtr& pod, Row row) {
     if (auto done = cluster_.CheckRoom(*pod, row); !done) return done;
-    if (pod->plan->gpus.count == 0) {
+    if (pod->plan->gpus.IsNone()) {
       cluster_.PutOnRow(pod, row, 0);
       return {};
     }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schedfw/api/pod.h"
@@ -26,6 +27,11 @@ inline bool IsGpuResource(std::string_view name) {
   return name == kGpuResource || name == "amd.com/gpu";
 }
 
+/// How a resource begins that is slices of GPUs of one profile: nvidia.com/mig-1g.5gb, ….
+inline constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
+/// How many GPUs a node has, as NVIDIA's feature discovery says: those that are cut up too.
+inline constexpr std::string_view kGpuCountLabel = "nvidia.com/gpu.count";
+
 /// Annotations of pods that share GPUs, and the label of nodes, as the open-gpu-share plugin of
 /// Alibaba and the simulator of the openb trace have them.
 inline constexpr std::string_view kGpuMilliAnnotation = "alibabacloud.com/gpu-milli";
@@ -35,13 +41,17 @@ inline constexpr std::string_view kGpuModelKey = "alibabacloud.com/gpu-card-mode
 /// The label that NVIDIA's feature discovery sets; where the other isn't there it is the model.
 inline constexpr std::string_view kGpuProductLabel = "nvidia.com/gpu.product";
 
-/// What a pod asks for: so many GPUs, so much of each. Whole GPUs come from the resource
-/// nvidia.com/gpu or the annotations, shares of one from the annotations alone.
+/// What a pod asks for: so many GPUs, so much of each, or so many MIG slices. Whole GPUs come from
+/// the resource nvidia.com/gpu (amd.com/gpu) or the annotations, shares of one from the annotations
+/// alone. A pod that asks for slices of several profiles has those of the first by name here.
 struct GpuRequest {
   std::int32_t count = 0;
   std::int32_t milli = 0;        ///< of each, 1 to 1000
   std::vector<StringId> models;  ///< sorted; empty: any
+  ResourceId mig = 0;            ///< the profile of slices
+  std::int32_t slices = 0;       ///< how many of these; 0 with `count` above 0
 
+  bool IsNone() const { return count == 0 && slices == 0; }
   bool IsShare() const { return count == 1 && milli < kGpuMilli; }
   std::int64_t TotalMilli() const { return std::int64_t{count} * milli; }
   friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
@@ -126,6 +136,52 @@ struct GpuDevices {
   }
 };
 
+/// The MIG slices of one profile that a node has, by GPU. Its whole GPUs come first; those that are
+/// cut up follow.
+struct MigSlices {
+  ResourceId resource = 0;
+  std::array<std::uint8_t, kMaxGpus> of{};
+
+  /// Whether a pod can have n slices on these GPUs: all on one, or one on each.
+  bool Has(GpuMask mask, std::int32_t n) const {
+    const std::int32_t gpus = std::popcount(mask);
+    if (gpus != 1 && gpus != n) return false;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      if (of[static_cast<std::size_t>(std::countr_zero(rest))] < n / gpus) return false;
+    }
+    return true;
+  }
+  /// A pod has n of them on these GPUs.
+  void Take(GpuMask mask, std::int32_t n) {
+    const std::int32_t each = mask == 0 ? 0 : n / std::popcount(mask);
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      std::uint8_t& left = of[static_cast<std::size_t>(std::countr_zero(rest))];
+      left = static_cast<std::uint8_t>(left > each ? left - each : 0);
+    }
+  }
+  /// The GPUs for n of the slices that are left: one GPU where there is one with as many (slices
+  /// can't reach each other over NVLink), that with the fewest left; else the n GPUs with the
+  /// fewest left. Of equal ones the first. 0: there aren't as many.
+  GpuMask Choose(std::int32_t n) const {
+    std::size_t best = kMaxGpus;
+    for (std::size_t g = 0; g < kMaxGpus; ++g) {
+      if (of[g] >= n && (best == kMaxGpus || of[g] < of[best])) best = g;
+    }
+    if (best != kMaxGpus) return static_cast<GpuMask>(1U << best);
+    std::array<std::size_t, kMaxGpus> order{};
+    for (std::size_t g = 0; g < kMaxGpus; ++g) order[g] = g;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return of[a] < of[b]; });
+    std::uint32_t out = 0;
+    for (const std::size_t g : order) {
+      if (of[g] > 0 && std::popcount(out) < n) out |= 1U << g;
+    }
+    return std::popcount(out) == n ? static_cast<GpuMask>(out) : GpuMask{0};
+  }
+
+  friend bool operator==(const MigSlices&, const MigSlices&) = default;
+};
+
 namespace internal {
 
 inline std::optional<std::int32_t> SmallNumber(std::string_view text, std::int32_t most) {
@@ -195,6 +251,37 @@ inline GpuRequest GpuRequestOf(const api::ObjectMeta& metadata, std::int64_t who
   if (out.count == 0) return out;
   if (const std::string* models = internal::FindIn(metadata.annotations, kGpuModelKey)) {
     out.models = ParseGpuModels(*models, dictionary);
+  }
+  return out;
+}
+
+/// The slices of a node by GPU, for profiles in name order with their amounts. Kubernetes tells how
+/// many there are and not where: they are taken to be the same on each GPU, as in the usual
+/// configurations, the first ones having one more where that isn't possible. How many GPUs are cut
+/// up: `cut`, or, if that is 0, as few as have room for seven compute slices each.
+inline std::vector<MigSlices> LayOutMig(
+    const std::vector<std::pair<std::string_view, std::pair<ResourceId, std::int64_t>>>& profiles,
+    std::int32_t whole, std::int32_t cut) {
+  constexpr std::int64_t kComputeSlices = 7;
+  std::int64_t compute = 0, gpus = cut;
+  for (const auto& [name, amount] : profiles) {
+    const auto size = static_cast<std::int64_t>(
+        internal::SmallNumber(name.substr(kMigPrefix.size(), 1), 7).value_or(1));
+    const std::int64_t each = kComputeSlices / std::max<std::int64_t>(size, 1);
+    compute += std::min<std::int64_t>(amount.second, kMaxGpus * kComputeSlices) * size;
+    if (cut == 0) gpus = std::max(gpus, (amount.second + each - 1) / each);
+  }
+  if (cut == 0) gpus = std::max(gpus, (compute + kComputeSlices - 1) / kComputeSlices);
+  std::vector<MigSlices> out;
+  if (gpus <= 0 || whole + gpus > kMaxGpus) return out;
+  for (const auto& [name, amount] : profiles) {
+    MigSlices& slices = out.emplace_back();
+    slices.resource = amount.first;
+    for (std::int64_t g = 0; g < gpus; ++g) {
+      const std::int64_t here = amount.second / gpus + (g < amount.second % gpus ? 1 : 0);
+      slices.of[static_cast<std::size_t>(whole + g)] =
+          static_cast<std::uint8_t>(std::min<std::int64_t>(here, 255));
+    }
   }
   return out;
 }

@@ -13,6 +13,7 @@
 
 #include "schedfw/cluster/cow.h"
 #include "schedfw/cluster/dictionary.h"
+#include "schedfw/cluster/gpus.h"
 #include "schedfw/cluster/node_tree.h"
 #include "schedfw/cluster/packed_object.h"
 
@@ -52,6 +53,7 @@ struct NodeRecord {
   Labels labels;
   std::vector<StringId> images;  ///< sorted, each once
   StringId zone = 0;             ///< see NodeTree::ZoneKey
+  std::vector<MigSlices> mig;    ///< all of them, a profile each
   std::string topology_error;    ///< why kGpuTopologyAnnotation can't be used; empty: it can
   std::uint64_t arrival = 0;     ///< grows from node to node of a zone, in the order they came
 };

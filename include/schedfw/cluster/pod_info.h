@@ -494,6 +494,13 @@ inline Result<PodPlan> CompilePlan(std::shared_ptr<const api::Pod> pattern, bool
     if (IsGpuResource(dictionary.ResourceName(request.resource))) whole_gpus += request.amount;
   }
   out.gpus = GpuRequestOf(pod.metadata, whole_gpus, dictionary);
+  for (const ResourceAmount& request : out.taken) {
+    const std::string_view name = dictionary.ResourceName(request.resource);
+    if (out.gpus.count != 0 || !name.starts_with(kMigPrefix)) continue;
+    if (out.gpus.slices != 0 && dictionary.ResourceName(out.gpus.mig) < name) continue;
+    out.gpus.mig = request.resource;
+    out.gpus.slices = static_cast<std::int32_t>(std::min<std::int64_t>(request.amount, 1 << 20));
+  }
 
   // Host ports of containers and sidecars; plain init containers reserve none
   // (pkg/scheduler/util/utils.go, GetHostPorts).

@@ -127,6 +127,20 @@ class Snapshot {
     const TopologyId id = free_gpus_.size() == 0 ? TopologyId{0} : free_gpus_[row].topology;
     return id == 0 ? nullptr : &(*topologies_)[id];
   }
+  /// The MIG slices of a profile that no pod on a node has, by GPU; of a pod whose GPUs aren't known
+  /// nothing is counted. `but`: a pod, by PodInfo::Key(), that doesn't count. O(pods of the node).
+  MigSlices MigLeft(Row row, ResourceId profile, std::uint64_t but) const {
+    MigSlices out;
+    for (const MigSlices& slices : nodes_[row]->mig) {
+      if (slices.resource == profile) out = slices;
+    }
+    for (const PodPtr& pod : pods_[row]) {
+      const GpuRequest& request = pod->plan->gpus;
+      if (request.slices == 0 || request.mig != profile || pod->Key() == but) continue;
+      out.Take(GpusOf(pod->Key()), request.slices);
+    }
+    return out;
+  }
   const TopologyTable& topologies() const { return *topologies_; }
   /// The GPUs that a pod on a node has, by PodInfo::Key(); 0: none, or it isn't known which. O(1).
   GpuMask GpusOf(std::uint64_t key) const {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedfw/topology/bandwidth.h"
 #include "schedfw/topology/node_topology.h"
 
 namespace schedfw {
@@ -135,7 +136,17 @@ class GpuTopology {
   std::int32_t NvLinks(GpuMask mask) const {
     return static_cast<std::int32_t>(table_[mask] >> kNvLinkShift & kNvLinkBits);
   }
-  float RingBandwidth(GpuMask mask) const { return static_cast<float>(table_[mask] >> kWeakestShift); }
+  /// The bus bandwidth of an AllReduce over some GPUs by rings, GB/s, with the bandwidths that are
+  /// declared for their model; 0 for fewer than two (see bandwidth.h). The first call costs O(2^GPUs
+  /// × GPUs²).
+  float RingBandwidth(GpuMask mask) const {
+    std::call_once(ring_made_, [this] {
+      ring_.assign(1, 0);
+      if (count_ == 0) return;
+      ring_ = RingBandwidths(node_, DeclaredBandwidths(node_.gpu_model));
+    });
+    return ring_[mask];
+  }
   /// Pairs of them whose homes differ.
   std::int32_t CrossNumaPairs(GpuMask mask) const {
     std::int32_t out = 0;
@@ -362,6 +373,8 @@ class GpuTopology {
   std::vector<std::uint64_t> table_{std::uint64_t{kMaxGpus} << kNumaShift};  // by set of GPUs
   std::vector<std::uint8_t> best_;  // up to kDenseGpus GPUs: by number and free GPUs
   mutable std::unique_ptr<std::atomic<std::uint64_t>[]> cache_;
+  mutable std::once_flag ring_made_;
+  mutable std::vector<float> ring_;  // by set of GPUs
 };
 
 }  // namespace schedfw
