@@ -376,6 +376,118 @@ TEST(NetworkTopologyAffinity, ScoresByLevelsOnThePath) {
   EXPECT_TRUE(Scores(*scheduler, cluster, "alone", "NetworkTopologyAffinity").empty());
 }
 
+// What all placements of jobs on one node's free GPUs reach: the most for j jobs of k GPUs, in
+// bandwidth and in jobs on one island.
+class Exhaustive {
+ public:
+  Exhaustive(const GpuTopology& topology, std::int32_t k) : topology_(topology), k_(k) {}
+
+  // fn(set) is what a job gains with these GPUs.
+  template <typename F>
+  std::vector<double> Most(GpuMask free, F&& fn) {
+    std::map<GpuMask, std::vector<double>> known;
+    return MostOf(free, fn, known);
+  }
+
+ private:
+  template <typename F>
+  std::vector<double> MostOf(GpuMask free, F& fn, std::map<GpuMask, std::vector<double>>& known) {
+    if (const auto found = known.find(free); found != known.end()) return found->second;
+    std::vector<double> best = {0};
+    for (std::uint32_t mask = (0U - free) & free; mask != 0; mask = (mask - free) & free) {
+      if (std::popcount(mask) != k_) continue;
+      const auto set = static_cast<GpuMask>(mask);
+      const std::vector<double> rest = MostOf(static_cast<GpuMask>(free & ~set), fn, known);
+      if (best.size() < rest.size() + 1) best.resize(rest.size() + 1, 0);
+      for (std::size_t j = 0; j < rest.size(); ++j) {
+        best[j + 1] = std::max(best[j + 1], rest[j] + fn(topology_, set));
+      }
+    }
+    return known[free] = best;
+  }
+
+  const GpuTopology& topology_;
+  const std::int32_t k_;
+};
+
+// The share of jobs on one NVLink island, and their bandwidth, against an exhaustive search.
+TEST(NvLinkAffinity, ReachesWhatAnExhaustivePlacementDoes) {
+  const auto bandwidth = [](const GpuTopology& topology, GpuMask set) -> double {
+    return topology.RingBandwidth(set);
+  };
+  const auto on_island = [](const GpuTopology& topology, GpuMask set) -> double {
+    return topology.OnOneIsland(set) ? 1 : 0;
+  };
+  const char* const kTopologies[] = {"dgx-a100", "a100-pcie-8", "split-socket-4", "dgx-1-v100"};
+  for (const std::int32_t k : {2, 4}) {
+    double got[2] = {}, most[2] = {};
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      Random random(seed * 7 + static_cast<std::uint64_t>(k));
+      std::string text;
+      std::int64_t room = 0;
+      for (std::uint64_t n = 0; n < 4; ++n) {
+        const std::string name = "node" + std::to_string(n);
+        const std::size_t kind = random.Below(4);
+        const int gpus = kind == 2 ? 4 : 8;
+        text += GpuNodeYaml(name, gpus, kTopologies[kind]);
+        std::string taken;
+        int count = 0;
+        for (int g = 0; g < gpus; ++g) {
+          if (random.Below(4) != 0) continue;
+          taken += (taken.empty() ? "" : "-") + std::to_string(g);
+          ++count;
+        }
+        room += (gpus - count) / k;
+        if (count == 0) continue;
+        std::string old = GpuPodYaml("old-" + name, count, "", "  nodeName: " + name + "\n");
+        const std::string meta = "labels: {}}";
+        old.replace(old.find(meta), meta.size(),
+                    "annotations: {alibabacloud.com/gpu-index: '" + taken + "'}}");
+        text += old;
+      }
+      const auto jobs = 1 + static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(
+                                std::max<std::int64_t>(room, 1))));
+      for (std::int64_t i = 0; i < jobs; ++i) text += GpuPodYaml("p" + std::to_string(i), k);
+      Cluster cluster = Parse(text);
+
+      // All ways to divide the jobs among the nodes.
+      for (const int measure : {0, 1}) {
+        std::vector<double> best = {0};
+        for (Row row = 0; row < cluster.view().size(); ++row) {
+          const GpuTopology& topology = *cluster.view().TopologyOf(row);
+          Exhaustive exhaustive(topology, k);
+          const GpuMask free = cluster.view().Free()[row].mask;
+          const std::vector<double> here = measure == 0 ? exhaustive.Most(free, bandwidth)
+                                                        : exhaustive.Most(free, on_island);
+          std::vector<double> next(best.size() + here.size() - 1, 0);
+          for (std::size_t a = 0; a < best.size(); ++a) {
+            for (std::size_t b = 0; b < here.size(); ++b) {
+              next[a + b] = std::max(next[a + b], best[a] + here[b]);
+            }
+          }
+          best = next;
+        }
+        most[measure] += best[std::min(best.size() - 1, static_cast<std::size_t>(jobs))];
+      }
+
+      const auto scheduler =
+          MakeScheduler(ConfigYaml("{name: DeviceShare}, {name: NvLinkAffinity, weight: 100}"));
+      for (std::int64_t i = 0; i < jobs; ++i) {
+        const std::string pod = "p" + std::to_string(i);
+        if (!Place(*scheduler, cluster, pod).status.ok()) continue;
+        const GpuTopology& topology =
+            *cluster.view().TopologyOf(*cluster.view().RowOf("default", pod));
+        const GpuMask set =
+            cluster.view().GpusOf(cluster.view().FindPod("default", pod)->Key());
+        got[0] += bandwidth(topology, set);
+        got[1] += on_island(topology, set);
+      }
+    }
+    EXPECT_GE(got[0], 0.99 * most[0]) << "bandwidth, " << k << " GPUs";
+    EXPECT_GE(got[1], 0.99 * most[1]) << "on one island, " << k << " GPUs";
+  }
+}
+
 // All of them at once, with the cycle by groups compared with the whole pipeline each time.
 TEST(TopologyPlugins, EqualTheWholePipelineOnRandomClusters) {
   const char* const kTopologies[] = {"dgx-a100", "a100-pcie-8", "split-socket-4", "dgx-1-v100", "",
