@@ -207,16 +207,16 @@ TEST(NcclTopologyHint, A15HarmsNoOtherNode) {
       Parse(GpuNodeYaml("best", 8, "", "", hint(R"({"PCIProximity": 1, "NVLinkBandwidth": 1})")) +
             GpuNodeYaml("least", 8, "", "",
                         hint(R"({"PCIProximity": 0.7, "NVLinkBandwidth": 0.85})")) +
-            GpuNodeYaml("off", 8, "", "", hint(R"({"PCIProximity": 2, "NVLinkBandwidth": 1})")) +
+            GpuNodeYaml("over", 8, "", "", hint(R"({"PCIProximity": 2, "NVLinkBandwidth": 1})")) +
             GpuNodeYaml("torn", 8, "", "", hint("{\"PCIProx")) + GpuNodeYaml("plain", 8) +
             GpuPodYaml("p", 1));
   const auto scheduler = MakeScheduler(ConfigYaml("{name: NcclTopologyHint}"));
   EXPECT_EQ(Scores(*scheduler, cluster, "p", "NcclTopologyHint"),
-            (NodeScores{{"best", 100}, {"least", 79}, {"off", 0}, {"torn", 0}, {"plain", 0}}));
+            (NodeScores{{"best", 100}, {"least", 79}, {"over", 0}, {"torn", 0}, {"plain", 0}}));
   const std::vector<NodeProblem> problems =
       scheduler->framework("default-scheduler")->CheckNodes(cluster.view());
   ASSERT_EQ(problems.size(), 2U);
-  EXPECT_EQ(problems[0].node, "off");
+  EXPECT_EQ(problems[0].node, "over");
   EXPECT_EQ(problems[0].message,
             "metadata.annotations.\"nccl.nvidia.com/topology-hint\".PCIProximity: 2 is out of range "
             "(allowed: 0.7 to 1)");

@@ -39,6 +39,7 @@ inline Result<NodeTopology> ParseTopologyAnnotation(std::string_view text,
       begin == text.npos ? std::string_view() : text.substr(begin, end - begin + 1);
   const bool is_name = !name.empty() && name.find_first_of(kBlanks) == name.npos;
   auto out = is_name ? TopologyPreset(name) : ParseNvidiaSmi(text, "topology");
+  if (!out && is_name) return out.error().In(internal::QuotedInput(name));
   if (out && out->gpu_model.empty()) out->gpu_model = gpu_model;
   return out;
 }
