@@ -16,6 +16,7 @@
 #include "schedfw/base/result.h"
 #include "schedfw/cluster/numa_demand.h"
 #include "schedfw/cluster/snapshot.h"
+#include "schedfw/cluster/zone_topology.h"
 
 namespace schedfw {
 
@@ -366,6 +367,10 @@ class Cluster {
     if (const auto row = state_.Find(name)) {
       for (const PodPtr& pod : state_.pods_[*row]) state_.numa_takes_.Erase(pod->Key());
       SetZones(*row, (*report)->zones);
+      if (state_.gpus_.size() != 0) {
+        state_.free_gpus_.Mutable()[*row].topology = TopologyOf(*row);
+        NewIndex();  // which topologies there are is kept by the set of nodes
+      }
       Touch(*row);
       return {};
     }
@@ -388,7 +393,6 @@ class Cluster {
     TaintSetId taints = 0;
     bool unschedulable = false;
     GpuDevices gpus;  // all free
-    TopologyId topology = 0;
   };
 
   static Error NoSuchNode(const std::string& name) {
@@ -478,7 +482,7 @@ class Cluster {
               std::to_string(out.gpus.count) + " are allocatable";
     }
     if (error.empty()) {
-      out.topology = id;
+      out.record->topology = id;
       return;
     }
     out.record->topology_error =
@@ -535,14 +539,14 @@ class Cluster {
     state_.unschedulable_.Set(row, unschedulable);
     state_.taint_sets_.Set(row, compiled.taints);
     if (state_.gpus_.size() == 0) {
-      if (compiled.gpus.count == 0 && compiled.topology == 0) return;
+      if (compiled.gpus.count == 0 && compiled.record->topology == 0) return;
       state_.gpus_.Reserve(state_.zeros_.capacity());
       state_.gpus_.Mutable().resize(state_.size());
       state_.free_gpus_.Reserve(state_.zeros_.capacity());
       state_.free_gpus_.Mutable().resize(state_.size());
     }
     state_.gpus_.Set(row, compiled.gpus);
-    state_.free_gpus_.Set(row, {compiled.topology, compiled.gpus.Free()});
+    state_.free_gpus_.Set(row, {TopologyOf(row), compiled.gpus.Free()});
     // Pods that are there keep their GPUs as long as these are.
     for (const PodPtr& pod : state_.pods_[row]) {
       if (pod->plan->gpus.IsNone()) continue;
@@ -590,6 +594,16 @@ class Cluster {
   void SetZones(Row row, NumaZonesPtr zones) {
     if (state_.numa_.size() == 0) state_.numa_.Grow(state_.size());
     state_.numa_.Mutable(row) = std::move(zones);
+  }
+  // What the node's annotation says, else what its zones tell of GPUs.
+  TopologyId TopologyOf(Row row) {
+    const NodeRecord& record = *state_.nodes_[row];
+    const NumaZones* zones = state_.Numa(row);
+    const std::uint8_t gpus = state_.gpus_[row].count;
+    if (record.topology != 0 || zones == nullptr || gpus == 0) return record.topology;
+    NodeTopology topology = TopologyOfZones(*zones->layout, dictionary());
+    return topology.devices.size() != gpus ? TopologyId{0}
+                                           : state_.topologies_->Intern(std::move(topology));
   }
   // Takes zones of a node for a pod that is placed there, as the kubelet would.
   void TakeZones(const PodInfo& pod, Row row) {
