@@ -28,6 +28,7 @@ DEPENDS = {
     "NodeAffinity": "row (labels, name); NormalizeScore: feasible set",
     "NodeName": "row (name)",
     "NodePorts": "row (host ports of its pods)",
+    "NodeResourceTopologyMatch": "row (NUMA zones and what is left in them, allocatable)",
     "NodeResourcesBalancedAllocation": "row (allocatable, requested)",
     "NodeResourcesFit": "row (allocatable, requested, number of pods)",
     "NodeUnschedulable": "row (spec.unschedulable)",

@@ -913,6 +913,9 @@ void BindCluster(py::module_& m) {
       .def_property_readonly(
           "coscheduling_group_count",
           [](const PyCluster& c) { return c.view().objects().coscheduling_pod_groups.size(); })
+      .def_property_readonly(
+          "node_resource_topology_count",
+          [](const PyCluster& c) { return c.view().objects().node_resource_topologies.size(); })
       .def_property_readonly("orphan_count",
                              [](const PyCluster& c) { return c.view().OrphanTotal(); })
       .def_property_readonly("ignored", &PyCluster::ignored)

@@ -106,8 +106,53 @@ def _problems(cluster: Cluster, scheduler: Scheduler) -> None:
         print(_one_line(problem), file=sys.stderr)
 
 
-def _notes(cluster: Cluster, scheduler: Scheduler) -> None:
-    """Say on standard error what of the files doesn't count."""
+def _default_config(cluster: Cluster, *, groups: bool = False) -> tuple[Any, list[str]]:
+    """Return the configuration for a cluster when none is given, and notes on what it enables.
+
+    Beside the default plugins those whose objects the files have: who gives a node's zones wants
+    pods to be aligned. `groups`: PodGroups of scheduling.x-k8s.io count.
+    """
+    plugins: dict[str, Any] = {}
+    enabled: list[dict[str, str]] = []
+    notes: list[str] = []
+    if groups and (count := cluster._core.coscheduling_group_count):
+        enabled.append({"name": "Coscheduling"})
+        # As its own manifests enable it.
+        plugins["queueSort"] = {
+            "enabled": [{"name": "Coscheduling"}],
+            "disabled": [{"name": "*"}],
+        }
+        noun = "PodGroup" if count == 1 else "PodGroups"
+        notes.append(f"enabled: Coscheduling, for {count} {noun} of scheduling.x-k8s.io")
+    if count := cluster._core.node_resource_topology_count:
+        enabled.append({"name": "NodeResourceTopologyMatch"})
+        noun = "object" if count == 1 else "objects"
+        notes.append(f"enabled: NodeResourceTopologyMatch, for {count} NodeResourceTopology {noun}")
+    if not enabled:
+        return None, []
+    plugins["multiPoint"] = {"enabled": enabled}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}],
+    }
+    return config, notes
+
+
+def _scheduler(
+    args: argparse.Namespace, cluster: Cluster, *, groups: bool = False, **options: Any
+) -> tuple[Scheduler, list[str]]:
+    """Return the scheduler that the arguments ask for, and notes on what it has enabled."""
+    if args.config:
+        return Scheduler(args.config, **options), []
+    config, notes = _default_config(cluster, groups=groups)
+    return Scheduler(config, **options), notes
+
+
+def _notes(cluster: Cluster, scheduler: Scheduler, enabled: Sequence[str] = ()) -> None:
+    """Say on standard error what is enabled, and what of the files doesn't count."""
+    for note in enabled:
+        print(note, file=sys.stderr)
     if extenders := _extenders(scheduler):
         print(extenders, file=sys.stderr)
     for kind, count in cluster.ignored.items():
@@ -185,7 +230,7 @@ def _preemption(preemption: _core.Preemption) -> list[str]:
 
 def _explain(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
-    scheduler = Scheduler(args.config)
+    scheduler, enabled = _scheduler(args, cluster)
     _problems(cluster, scheduler)
     if args.output == "json" and args.pod is None:
         print(scheduler._core.explain_json(cluster._core, 0, args.preempt))
@@ -195,7 +240,7 @@ def _explain(args: argparse.Namespace) -> None:
     if args.output == "json":
         print(json.dumps([json.loads(e.to_json()) for e in explanations]))
         return
-    _notes(cluster, scheduler)
+    _notes(cluster, scheduler, enabled)
     if not explanations:
         print("no pod waits for a node")
         return
@@ -208,13 +253,13 @@ def _explain(args: argparse.Namespace) -> None:
 
 def _place(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
-    scheduler = Scheduler(args.config, threads=args.threads)
+    scheduler, enabled = _scheduler(args, cluster, threads=args.threads)
     _problems(cluster, scheduler)
     placements = scheduler.place(cluster)
     if args.output == "json":
         print(json.dumps([[p.pod, p.node or ""] for p in placements]))
         return
-    _notes(cluster, scheduler)
+    _notes(cluster, scheduler, enabled)
     if not placements:
         print("no pod waits for a node")
         return
@@ -228,27 +273,11 @@ def _place(args: argparse.Namespace) -> None:
     print(f"\nplaced {placements.placed} of {len(placements)} pods")
 
 
-# Coscheduling with the default plugins, as its own manifests enable it.
-_COSCHEDULING = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [
-        {
-            "schedulerName": "default-scheduler",
-            "plugins": {
-                "multiPoint": {"enabled": [{"name": "Coscheduling"}]},
-                "queueSort": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]},
-            },
-        }
-    ],
-}
-
-
 def _run(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
-    groups = 0 if args.config else cluster._core.coscheduling_group_count
-    config = _COSCHEDULING if groups else args.config
-    scheduler = Scheduler(config, threads=args.threads, pod_groups=True)
+    scheduler, enabled = _scheduler(
+        args, cluster, groups=True, threads=args.threads, pod_groups=True
+    )
     _problems(cluster, scheduler)
     result = scheduler.run(cluster, status_updates=args.status_updates.replace("-", "_"))
     nodes = {pod: cluster.node_of(pod) for pod in result.bound}
@@ -256,10 +285,7 @@ def _run(args: argparse.Namespace) -> None:
         pods = {"bound": result.bound, "deleted": result.deleted, "pending": list(result.pending)}
         print(json.dumps(pods | {"nodes": nodes, "reasons": result.pending}))
         return
-    _notes(cluster, scheduler)
-    if groups:
-        kind = "PodGroup" if groups == 1 else "PodGroups"
-        print(f"enabled: Coscheduling, for {groups} {kind} of scheduling.x-k8s.io", file=sys.stderr)
+    _notes(cluster, scheduler, enabled)
     rows = [("POD", "STATE", "NODE", "WHY")]
     rows += [(pod, "bound", nodes[pod] or "-", "") for pod in result.bound]
     rows += [(pod, "evicted", "-", "") for pod in result.deleted]
@@ -275,7 +301,7 @@ def _run(args: argparse.Namespace) -> None:
 
 def _cycle(args: argparse.Namespace) -> None:
     cluster = Cluster.load(*args.cluster)
-    scheduler = Scheduler(args.config, nodes_to_score="configured")
+    scheduler, enabled = _scheduler(args, cluster, nodes_to_score="configured")
     placements = [scheduler.schedule(cluster, pod) for pod in cluster.pending]
     if args.output == "json":
         rows = [
@@ -283,7 +309,7 @@ def _cycle(args: argparse.Namespace) -> None:
         ]
         print(json.dumps(rows))
         return
-    _notes(cluster, scheduler)
+    _notes(cluster, scheduler, enabled)
     if not placements:
         print("no pod waits for a node")
         return
@@ -329,7 +355,7 @@ def _config(args: argparse.Namespace) -> None:
 
 def _fit(args: argparse.Namespace) -> None:
     cluster = Cluster.load(args.cluster)
-    scheduler = Scheduler(args.config)
+    scheduler, enabled = _scheduler(args, cluster)
     is_file = args.pod == "-" or os.path.exists(args.pod)  # noqa: PTH110 - "-" is no path
     if is_file:
         name = "<stdin>" if args.pod == "-" else args.pod
@@ -356,7 +382,7 @@ def _fit(args: argparse.Namespace) -> None:
             )
         )
         return
-    _notes(cluster, scheduler)
+    _notes(cluster, scheduler, enabled)
     more = " or more (the limit)" if fit.limited else ""
     print(f"{fit.count}{more} of this pod fit")
     if fit.nodes:

@@ -50,6 +50,7 @@ constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
     {"PriorityClass", "scheduling.k8s.io/v1"},
     {"PodDisruptionBudget", "policy/v1"},
     {"PodGroup", "scheduling.k8s.io/v1beta1"},
+    {"NodeResourceTopology", "topology.node.k8s.io/v1alpha2"},
 };
 
 constexpr std::string_view kBlanks = " \t\r\n";
@@ -521,6 +522,10 @@ class Decoder {
     if (name == "scheduling.x-k8s.io/v1alpha1 PodGroup") {
       return ReadInto(object, "PodGroup", out_.coscheduling_pod_groups);
     }
+    if (name == "topology.node.k8s.io/v1alpha2 NodeResourceTopology" ||
+        name == "topology.node.k8s.io/v1alpha1 NodeResourceTopology") {
+      return ReadInto(object, "NodeResourceTopology", out_.node_resource_topologies);
+    }
     for (const auto& [known, its_version] : kKinds) {
       if (version.empty() && kind == known) {
         Missing(at, "apiVersion",
@@ -654,6 +659,7 @@ void ForEachList(ObjectList& a, ObjectList& b, F&& fn) {
   fn(a.stateful_sets, b.stateful_sets);
   fn(a.pod_groups, b.pod_groups);
   fn(a.coscheduling_pod_groups, b.coscheduling_pod_groups);
+  fn(a.node_resource_topologies, b.node_resource_topologies);
 }
 
 // Moves all objects behind those that are there. What may throw comes first.

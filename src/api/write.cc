@@ -189,6 +189,7 @@ std::string WriteObjects(const ObjectList& objects) {
   add("policy/v1", "PodDisruptionBudget", objects.pod_disruption_budgets);
   add("scheduling.k8s.io/v1beta1", "PodGroup", objects.pod_groups);
   add("scheduling.x-k8s.io/v1alpha1", "PodGroup", objects.coscheduling_pod_groups);
+  add("topology.node.k8s.io/v1alpha2", "NodeResourceTopology", objects.node_resource_topologies);
   add("v1", "Pod", objects.pods);
   out += "\n]}\n";
   return out;

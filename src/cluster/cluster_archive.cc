@@ -15,7 +15,7 @@ namespace schedfw {
 
 namespace {
 
-constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormat = 3;
 // Pods of one piece of JSON, so that their objects are never there all at once.
 constexpr std::size_t kPodsOfPiece = 4096;
 
@@ -50,6 +50,9 @@ ClusterArchive::Saved ClusterArchive::Save(const Snapshot& snapshot) {
   objects.priority_classes = store.priority_classes;
   objects.pod_groups = store.pod_groups;
   objects.coscheduling_pod_groups = store.coscheduling_pod_groups;
+  for (const NumaReportPtr& report : store.node_resource_topologies) {
+    objects.node_resource_topologies.push_back(report->object);
+  }
   for (Row row = 0; row < snapshot.size(); ++row) objects.nodes.push_back(snapshot.node(row));
   out.objects = api::WriteObjects(objects);
 
@@ -162,7 +165,57 @@ void ClusterArchive::SaveLayout(const Snapshot& snapshot, const Saved& saved,
     writer.Number(pod);
     writer.Number(mask);
   }
+
+  // What pods have of NUMA zones.
+  std::vector<std::pair<std::size_t, const NumaTakes*>> takes;
+  for (std::size_t i = 0; i < saved.first_waiting; ++i) {
+    const NumaTakes* own = snapshot.NumaTakesOf(saved.keys[i]);
+    if (own != nullptr) takes.emplace_back(i, own);
+  }
+  writer.Number(takes.size());
+  for (const auto& [pod, list] : takes) {
+    writer.Number(pod);
+    writer.Number(list->size());
+    for (const NumaTake& take : *list) {
+      writer.Number(take.zone);
+      writer.Text(snapshot.dictionary().ResourceName(take.resource));
+      writer.Signed(take.amount);
+    }
+  }
   out = writer.Take();
+}
+
+// Gives pods what they had of NUMA zones, as long as there is as much.
+bool ClusterArchive::RestoreZones(io::ByteReader& reader, Restored& out) {
+  Snapshot& state = out.cluster.state_;
+  for (std::size_t left = reader.Count(); left > 0; --left) {
+    const std::uint64_t pod = reader.Number();
+    NumaTakes takes(reader.Count());
+    for (NumaTake& take : takes) {
+      take.zone = static_cast<std::uint32_t>(reader.Number(kMaxNumaIds - 1));
+      take.resource = state.dictionary().Resource(reader.Text());
+      take.amount = reader.Signed();
+    }
+    if (!reader.ok() || pod >= out.first_waiting || takes.empty()) return false;
+    const std::uint64_t key = out.pods[pod]->Key();
+    if (state.NumaTakesOf(key) != nullptr) return false;
+    const auto& placement = *state.placements_.Find(key);
+    const NumaZones* zones =
+        placement.where == Snapshot::Where::kNode ? state.Numa(placement.index) : nullptr;
+    if (placement.where == Snapshot::Where::kNode && zones == nullptr) return false;
+    for (const NumaTake& take : takes) {
+      if (take.amount <= 0) return false;
+      if (zones == nullptr) continue;
+      const auto column = zones->layout->Find(take.resource);
+      if (take.zone >= zones->layout->zones() || !column ||
+          zones->Available(take.zone, *column) < take.amount) {
+        return false;
+      }
+    }
+    state.numa_takes_.Set(key, std::make_shared<const NumaTakes>(std::move(takes)));
+    if (zones != nullptr) out.cluster.ChangeZones(key, placement.index, -1);
+  }
+  return true;
 }
 
 // Gives pods the GPUs that they had; when they were added some may have got others.
@@ -293,7 +346,9 @@ Result<ClusterArchive::Restored> ClusterArchive::Restore(std::string_view object
     std::stable_sort(found->second.begin(), found->second.end(),
                      [&](const PodPtr& a, const PodPtr& b) { return at(a) < at(b); });
   }
-  if (!RestoreGpus(reader, out) || !reader.AtEnd()) return BadLayout();
+  if (!RestoreGpus(reader, out) || !RestoreZones(reader, out) || !reader.AtEnd()) {
+    return BadLayout();
+  }
   return out;
 }
 

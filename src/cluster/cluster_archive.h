@@ -47,6 +47,7 @@ class ClusterArchive {
                          const std::vector<PodPtr>& returned, std::string& out);
   // False: the bytes make no sense.
   static bool RestoreGpus(io::ByteReader& reader, Restored& out);
+  static bool RestoreZones(io::ByteReader& reader, Restored& out);
 };
 
 }  // namespace schedfw

@@ -375,6 +375,17 @@ Result<void> SchedulingLoop::Upsert(api::CoschedulingPodGroup group) {
   return {};
 }
 
+Result<void> SchedulingLoop::Upsert(api::NodeResourceTopology topology) {
+  const bool is_new = ObjectStore::Find(view().objects().node_resource_topologies, {},
+                                        topology.metadata.name) == nullptr;
+  if (auto done = cluster_.Upsert(std::move(topology)); !done) return done;
+  Changed();
+  QueueEvent event;
+  event.event = {EventResource::kNodeResourceTopology, is_new ? kAdd : kUpdate};
+  queue_.MoveAll(event);
+  return {};
+}
+
 // --- steps
 
 bool SchedulingLoop::Step() {

@@ -16,10 +16,13 @@ constexpr int kOtherPlugin = 63;  // the bit of all plugins beyond the first 63
 constexpr std::size_t kArity = 4;
 constexpr std::string_view kGangScheduling = "GangScheduling";
 
-constexpr EventResource kAnyResource[] = {
-    EventResource::kAssignedPod, EventResource::kUnscheduledPod,
-    EventResource::kTargetPod,   EventResource::kNode,
-    EventResource::kPodGroup,    EventResource::kCoschedulingPodGroup};
+constexpr EventResource kAnyResource[] = {EventResource::kAssignedPod,
+                                          EventResource::kUnscheduledPod,
+                                          EventResource::kTargetPod,
+                                          EventResource::kNode,
+                                          EventResource::kPodGroup,
+                                          EventResource::kCoschedulingPodGroup,
+                                          EventResource::kNodeResourceTopology};
 
 constexpr PluginBits Bit(int plugin) { return PluginBits{1} << plugin; }
 

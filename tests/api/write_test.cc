@@ -52,6 +52,7 @@ bool Same(const ReplicaSet& a, const ReplicaSet& b);
 bool Same(const TopologyConstraint& a, const TopologyConstraint& b);
 bool Same(const PodGroup& a, const PodGroup& b);
 bool Same(const CoschedulingPodGroup& a, const CoschedulingPodGroup& b);
+bool Same(const NodeResourceTopology& a, const NodeResourceTopology& b);
 
 template <typename T>
 bool Same(const std::vector<T>& a, const std::vector<T>& b) {
@@ -119,9 +120,13 @@ auto Members(const CoschedulingPodGroup& o) {
   const auto& [a, b, c, d] = o;
   return std::tie(a, b, c, d);
 }
+auto Members(const NodeResourceTopology& o) {
+  const auto& [a, b, c, d] = o;
+  return std::tie(a, b, c, d);
+}
 auto Members(const ObjectList& o) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, ignored] = o;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, ignored] = o;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
 }
 
 bool Same(const ObjectMeta& a, const ObjectMeta& b) { return SameAll(Members(a), Members(b)); }
@@ -144,6 +149,9 @@ bool Same(const TopologyConstraint& a, const TopologyConstraint& b) {
 }
 bool Same(const PodGroup& a, const PodGroup& b) { return SameAll(Members(a), Members(b)); }
 bool Same(const CoschedulingPodGroup& a, const CoschedulingPodGroup& b) {
+  return SameAll(Members(a), Members(b));
+}
+bool Same(const NodeResourceTopology& a, const NodeResourceTopology& b) {
   return SameAll(Members(a), Members(b));
 }
 
@@ -391,6 +399,7 @@ TEST(WriteObjects, OddValuesInEveryField) {
     fill(objects.stateful_sets);
     fill(objects.pod_groups);
     fill(objects.coscheduling_pod_groups);
+    fill(objects.node_resource_topologies);
     Check(objects);
     if (HasFailure()) break;
   }

@@ -224,6 +224,54 @@ def test_run_schedules_gangs_without_a_configuration():
     good("run", *files[:2])
 
 
+ZONED = "enabled: NodeResourceTopologyMatch, for {} NodeResourceTopology object{}"
+
+
+@pytest.mark.parametrize(
+    ("case", "zones", "answers"),
+    [
+        ("B46-numa-container-scope-reuse", 2, {"two-ctr": ["roomy"]}),
+        ("B47-numa-host-level-resources", 3, {"scratch": ["with-mem"]}),
+        ("B49-numa-sidecar-cpu", 1, {"fraction": ["n1"], "whole": []}),
+    ],
+)
+def test_zones_count_without_a_configuration(case, zones, answers):
+    folder = ROOT / "tests/cases" / case
+    files = [folder / f"{name}.yaml" for name in ("cluster", "nrt", "pod")]
+    notes = [ZONED.format(zones, "" if zones == 1 else "s")]
+    assert "fits on" in good("explain", *files, notes=notes)
+    tree = json.loads(good("explain", *files, "-o", "json"))
+    assert {p["pod"].removeprefix("default/"): p["feasible"] for p in tree} == answers
+    placed = json.loads(good("place", *files, "-o", "json"))
+    assert {pod.removeprefix("default/"): [node] if node else [] for pod, node in placed} == answers
+    bound = json.loads(good("run", *files, "-o", "json"))["nodes"]
+    assert {pod.removeprefix("default/"): [node] for pod, node in bound.items()} == {
+        pod: nodes for pod, nodes in answers.items() if nodes
+    }
+    for command in ("place", "run", "cycle"):
+        good(command, *files, notes=notes)
+
+
+def test_run_enables_what_the_files_need(tmp_path):
+    folder = ROOT / "tests/cases/B43-gang-of-gangs-deadlock"
+    files = [folder / f"{name}.yaml" for name in ("cluster", "pending", "podgroups")]
+    zone = {
+        "name": "node-0",
+        "type": "Node",
+        "resources": [{"name": "cpu", "capacity": 8, "allocatable": 8, "available": 8}],
+    }
+    topology = {
+        "apiVersion": "topology.node.k8s.io/v1alpha2",
+        "kind": "NodeResourceTopology",
+        "metadata": {"name": "n1"},
+        "zones": [zone],
+    }
+    write(tmp_path / "nrt.json", [topology])
+    notes = ["enabled: Coscheduling, for 4 PodGroups of scheduling.x-k8s.io", ZONED.format(1, "")]
+    assert "bound 4" in good("run", *files, tmp_path / "nrt.json", notes=notes)
+    assert good("place", *files[:2], tmp_path / "nrt.json", notes=notes[1:])
+
+
 @pytest.mark.parametrize("threads", [1, 4])
 def test_run_matches_the_recorded_answers(threads):
     for name in ("loop-preempt-012", "loop-gangpreempt-000"):

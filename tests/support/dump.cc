@@ -60,11 +60,28 @@ std::string CanonicalDump(const Snapshot& snapshot) {
       for (int g = 0; g < gpus.count; ++g) out += " " + std::to_string(gpus.left[g]);
       out += "\n";
     }
+    if (const NumaZones* zones = snapshot.Numa(row)) {
+      for (std::size_t zone = 0; zone < zones->layout->zones(); ++zone) {
+        out += "  zone " + std::to_string(zones->layout->ids[zone]);
+        for (const auto& [resource, id] : resources) {
+          const auto column = zones->layout->Find(id);
+          if (column) out += " " + resource + " " + std::to_string(zones->Available(zone, *column));
+        }
+        out += "\n";
+      }
+    }
     std::vector<std::string> pods;
     for (const PodPtr& pod : snapshot.pods(row)) {
       const GpuMask gpus = snapshot.GpusOf(pod->Key());
-      pods.push_back("  " + (gpus == 0 ? "" : "GPU " + GpuIndexText(gpus) + " ") +
-                     ToLine(*pod, name));
+      std::string has = gpus == 0 ? "" : "GPU " + GpuIndexText(gpus) + " ";
+      if (const NumaTakes* takes = snapshot.NumaTakesOf(pod->Key())) {
+        for (const NumaTake& take : *takes) {
+          has += "zone " + std::to_string(take.zone) + " " +
+                 std::string(dictionary.ResourceName(take.resource)) + " " +
+                 std::to_string(take.amount) + " ";
+        }
+      }
+      pods.push_back("  " + has + ToLine(*pod, name));
     }
     out += Sorted(std::move(pods));
     for (const StringId image : snapshot.record(row).images) {
@@ -101,6 +118,9 @@ std::string CanonicalDump(const Snapshot& snapshot) {
   objects.priority_classes = store.priority_classes;
   objects.pod_groups = store.pod_groups;
   objects.coscheduling_pod_groups = store.coscheduling_pod_groups;
+  for (const NumaReportPtr& report : store.node_resource_topologies) {
+    objects.node_resource_topologies.push_back(report->object);
+  }
   for (const auto& [name, row] : nodes) objects.nodes.push_back(snapshot.node(row));
   return out + api::WriteObjects(objects);
 }

@@ -49,6 +49,12 @@ inline constexpr std::array<std::string_view, 2> kRequiredFields<SelectorRequire
 template <>
 inline constexpr std::array<std::string_view, 3> kRequiredFields<TopologySpreadConstraint>{
     "maxSkew", "topologyKey", "whenUnsatisfiable"};
+template <>
+inline constexpr std::array<std::string_view, 2> kRequiredFields<ZoneCost>{"name", "value"};
+template <>
+inline constexpr std::array<std::string_view, 2> kRequiredFields<ZoneResource>{"name", "available"};
+template <>
+inline constexpr std::array<std::string_view, 2> kRequiredFields<TopologyZone>{"name", "type"};
 
 /// The spellings of an enumeration; an empty spelling is what an absent field means.
 template <typename E>
@@ -379,6 +385,43 @@ void Fields(V& v, CoschedulingPodGroup& o) {
       w("minResources", o.min_resources);
       w("scheduleTimeoutSeconds", o.schedule_timeout_seconds);
     }});
+}
+
+template <typename V>
+void Fields(V& v, TopologyAttribute& o) {
+  v("name", o.name);
+  v("value", o.value);
+}
+
+template <typename V>
+void Fields(V& v, ZoneCost& o) {
+  v("name", o.name);
+  v("value", o.value);
+}
+
+template <typename V>
+void Fields(V& v, ZoneResource& o) {
+  v("name", o.name);
+  v("capacity", o.capacity);
+  v("allocatable", o.allocatable);
+  v("available", o.available);
+}
+
+template <typename V>
+void Fields(V& v, TopologyZone& o) {
+  v("name", o.name);
+  v("type", o.type);
+  v("parent", o.parent);
+  v("costs", o.costs);
+  v("resources", o.resources);
+}
+
+template <typename V>
+void Fields(V& v, NodeResourceTopology& o) {
+  v("metadata", o.metadata);
+  v("topologyPolicies", o.topology_policies);
+  v("attributes", o.attributes);
+  v("zones", o.zones);
 }
 
 template <typename V>

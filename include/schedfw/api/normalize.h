@@ -206,6 +206,8 @@ inline void SetDefaults(ReplicaSet& o) { internal::DefaultNamespace(o.metadata);
 inline void SetDefaults(PodDisruptionBudget& o) { internal::DefaultNamespace(o.metadata); }
 inline void SetDefaults(PodGroup& o) { internal::DefaultNamespace(o.metadata); }
 inline void SetDefaults(CoschedulingPodGroup& o) { internal::DefaultNamespace(o.metadata); }
+/// It belongs to no namespace, whatever a file says.
+inline void SetDefaults(NodeResourceTopology& o) { o.metadata.ns.clear(); }
 
 /// Gives a controller without a selector the labels of its template; idempotent.
 inline void SetDefaults(ReplicationController& controller) {
@@ -332,6 +334,7 @@ inline Result<void> Normalize(ObjectList& objects) {
   set_defaults(objects.pod_disruption_budgets);
   set_defaults(objects.pod_groups);
   set_defaults(objects.coscheduling_pod_groups);
+  set_defaults(objects.node_resource_topologies);
   for (PodGroup& group : objects.pod_groups) {
     if (auto done = Complete(group, objects.priority_classes); !done) return done.error();
   }

@@ -11,6 +11,7 @@
 #include "schedfw/api/label_selector.h"
 #include "schedfw/api/meta.h"
 #include "schedfw/api/node.h"
+#include "schedfw/api/node_resource_topology.h"
 #include "schedfw/api/pod.h"
 #include "schedfw/api/pod_group.h"
 
@@ -67,6 +68,7 @@ struct ObjectList {
   std::vector<StatefulSet> stateful_sets;
   std::vector<PodGroup> pod_groups;
   std::vector<CoschedulingPodGroup> coscheduling_pod_groups;
+  std::vector<NodeResourceTopology> node_resource_topologies;
 
   /// Objects that scheduling doesn't read: "apps/v1 Deployment" → how many.
   std::map<std::string, std::int64_t> ignored;

@@ -14,7 +14,9 @@
 #include "schedfw/api/normalize.h"
 #include "schedfw/api/objects.h"
 #include "schedfw/base/result.h"
+#include "schedfw/cluster/numa_demand.h"
 #include "schedfw/cluster/snapshot.h"
+#include "schedfw/cluster/zone_topology.h"
 
 namespace schedfw {
 
@@ -141,7 +143,12 @@ class Cluster {
     }
     Cluster before = Fork();
     const GpuMask gpus = found->where == Where::kNode ? found->gpus : GpuMask{0};
+    // What it has of the zones of a node that it stays on, it keeps.
+    const auto takes = bound && NodeNameOf(ns, name) == node_name
+                           ? FindTakes((*compiled)->Key())
+                           : std::shared_ptr<const NumaTakes>();
     Erase((*compiled)->Key());
+    if (takes) state_.numa_takes_.Set((*compiled)->Key(), takes);
     if (auto done = Insert(*std::move(compiled), bound ? node_name : std::string(), gpus); !done) {
       *this = std::move(before);
       return done;
@@ -239,6 +246,7 @@ class Cluster {
     LeavePending(found->index);
     const GpuMask taken = AddToRow(kept, row, gpus);
     state_.placements_.Set(kept->Key(), {row, Where::kNode, /*assumed=*/true, taken});
+    TakeZones(*kept, row);
     return {};
   }
 
@@ -281,6 +289,9 @@ class Cluster {
       if (auto done = next.Upsert(o); !done) return done;
     }
     for (const auto& o : objects.coscheduling_pod_groups) {
+      if (auto done = next.Upsert(o); !done) return done;
+    }
+    for (const auto& o : objects.node_resource_topologies) {
       if (auto done = next.Upsert(o); !done) return done;
     }
     for (const api::Node& node : objects.nodes) {
@@ -340,6 +351,34 @@ class Cluster {
     ObjectStore::Upsert(state_.objects_.Mutable().coscheduling_pod_groups, std::move(o));
     return {};
   }
+  /// Says the zones of a node, which may come later. It counts all pods that are on the node now;
+  /// one that says the same as the one before changes nothing. Error: see CompileNumaZones.
+  Result<void> Upsert(api::NodeResourceTopology o) {
+    api::SetDefaults(o);
+    const std::string name = o.metadata.name;
+    auto report = Compile(std::move(o));
+    if (!report) return report.error();
+    std::vector<NumaReportPtr>& reports = state_.objects_.Mutable().node_resource_topologies;
+    const NumaReportPtr* before = ObjectStore::Find(reports, {}, name);
+    const bool same = before != nullptr && (*before)->zones == (*report)->zones;
+    ObjectStore::Upsert(reports, *report);
+    Advance();
+    if (same) return {};
+    if (const auto row = state_.Find(name)) {
+      for (const PodPtr& pod : state_.pods_[*row]) state_.numa_takes_.Erase(pod->Key());
+      SetZones(*row, (*report)->zones);
+      if (state_.gpus_.size() != 0) {
+        state_.free_gpus_.Mutable()[*row].topology = TopologyOf(*row);
+        NewIndex();  // which topologies there are is kept by the set of nodes
+      }
+      Touch(*row);
+      return {};
+    }
+    for (const PodPtr& pod : *state_.orphans_) {
+      if (pod->pod->spec.node_name == name) state_.numa_takes_.Erase(pod->Key());
+    }
+    return {};
+  }
 
  private:
   friend class ClusterArchive;
@@ -354,7 +393,6 @@ class Cluster {
     TaintSetId taints = 0;
     bool unschedulable = false;
     GpuDevices gpus;  // all free
-    TopologyId topology = 0;
   };
 
   static Error NoSuchNode(const std::string& name) {
@@ -367,6 +405,12 @@ class Cluster {
   ObjectStore& Store() {
     state_.objects_id_ = Advance();
     return state_.objects_.Mutable();
+  }
+
+  Result<NumaReportPtr> Compile(api::NodeResourceTopology object) {
+    auto zones = CompileNumaZones(object, dictionary(), *state_.numa_table_);
+    if (!zones) return zones.error();
+    return std::make_shared<const NumaReport>(NumaReport{std::move(object), *std::move(zones)});
   }
 
   Result<CompiledRow> Compile(const api::Node& node) {
@@ -438,7 +482,7 @@ class Cluster {
               std::to_string(out.gpus.count) + " are allocatable";
     }
     if (error.empty()) {
-      out.topology = id;
+      out.record->topology = id;
       return;
     }
     out.record->topology_error =
@@ -473,6 +517,7 @@ class Cluster {
     if (row % kRowsOfBlock == 0) state_.block_generations_.PushBack(0);
     state_.pods_.PushBack({});
     state_.pod_counts_.AddRow();
+    AddZonesOf(compiled.record->name_text);
     BringImages(node);
     SetRow(row, compiled);
     NewIndex();
@@ -494,14 +539,14 @@ class Cluster {
     state_.unschedulable_.Set(row, unschedulable);
     state_.taint_sets_.Set(row, compiled.taints);
     if (state_.gpus_.size() == 0) {
-      if (compiled.gpus.count == 0 && compiled.topology == 0) return;
+      if (compiled.gpus.count == 0 && compiled.record->topology == 0) return;
       state_.gpus_.Reserve(state_.zeros_.capacity());
       state_.gpus_.Mutable().resize(state_.size());
       state_.free_gpus_.Reserve(state_.zeros_.capacity());
       state_.free_gpus_.Mutable().resize(state_.size());
     }
     state_.gpus_.Set(row, compiled.gpus);
-    state_.free_gpus_.Set(row, {compiled.topology, compiled.gpus.Free()});
+    state_.free_gpus_.Set(row, {TopologyOf(row), compiled.gpus.Free()});
     // Pods that are there keep their GPUs as long as these are.
     for (const PodPtr& pod : state_.pods_[row]) {
       if (pod->plan->gpus.IsNone()) continue;
@@ -537,6 +582,59 @@ class Cluster {
     if (pod.plan->gpus.IsNone()) return 0;
     const auto text = pod.pod.Annotation(std::string(kGpuIndexAnnotation));
     return text ? ParseGpuIndex(*text) : GpuMask{0};
+  }
+
+  // The zones of the last row, which is new.
+  void AddZonesOf(const std::string& node) {
+    const NumaReportPtr* report =
+        ObjectStore::Find(state_.objects_->node_resource_topologies, {}, node);
+    if (state_.numa_.size() != 0) state_.numa_.PushBack(nullptr);
+    if (report != nullptr) SetZones(state_.size() - 1, (*report)->zones);
+  }
+  void SetZones(Row row, NumaZonesPtr zones) {
+    if (state_.numa_.size() == 0) state_.numa_.Grow(state_.size());
+    state_.numa_.Mutable(row) = std::move(zones);
+  }
+  // What the node's annotation says, else what its zones tell of GPUs.
+  TopologyId TopologyOf(Row row) {
+    const NodeRecord& record = *state_.nodes_[row];
+    const NumaZones* zones = state_.Numa(row);
+    const std::uint8_t gpus = state_.gpus_[row].count;
+    if (record.topology != 0 || zones == nullptr || gpus == 0) return record.topology;
+    NodeTopology topology = TopologyOfZones(*zones->layout, dictionary());
+    return topology.devices.size() != gpus ? TopologyId{0}
+                                           : state_.topologies_->Intern(std::move(topology));
+  }
+  // Takes zones of a node for a pod that is placed there, as the kubelet would.
+  void TakeZones(const PodInfo& pod, Row row) {
+    const NumaZones* zones = state_.Numa(row);
+    if (zones == nullptr) return;
+    const NumaDemand demand = NumaDemandOf(*pod.plan->pattern, dictionary());
+    if (!demand.BindsAny()) return;
+    NumaTakes takes = PlaceInZones(*zones, demand, dictionary()).takes;
+    if (takes.empty()) return;
+    state_.numa_takes_.Set(pod.Key(), std::make_shared<const NumaTakes>(std::move(takes)));
+    ChangeZones(pod.Key(), row, -1);
+  }
+  // Takes what the pod is known to have (`sign` -1), or gives it back (1).
+  void ChangeZones(std::uint64_t key, Row row, std::int64_t sign) {
+    const NumaZones* zones = state_.Numa(row);
+    if (zones == nullptr) return;
+    const NumaTakes* takes = state_.NumaTakesOf(key);
+    if (takes == nullptr) return;
+    SetZones(row, state_.numa_table_->Change(*zones, *takes, sign));
+  }
+  std::shared_ptr<const NumaTakes> FindTakes(std::uint64_t key) const {
+    const auto* takes = state_.numa_takes_.Find(key);
+    return takes == nullptr ? nullptr : *takes;
+  }
+  // The node that a pod is on or names, when it has been given one.
+  std::string NodeNameOf(std::string_view ns, std::string_view name) const {
+    const Placement* found = state_.FindPlacement(ns, name);
+    if (found->where == Where::kNode) return state_.name(found->index);
+    return found->where == Where::kOrphan
+               ? state_.PodAt(state_.KeyOf(ns, name), *found)->pod->spec.node_name
+               : std::string();
   }
 
   // The column of a resource, made of zeros if it has none yet.
@@ -593,6 +691,7 @@ class Cluster {
       state_.gpus_.SwapRemove(row);
       state_.free_gpus_.SwapRemove(row);
     }
+    if (state_.numa_.size() != 0) state_.numa_.SwapRemove(row);
     state_.generations_.SwapRemove(row);
     if (last % kRowsOfBlock == 0) {
       state_.block_generations_.SwapRemove(state_.block_generations_.size() - 1);
@@ -666,6 +765,7 @@ class Cluster {
   // The columns of the row and its list of pods alone; DryRun needs no more.
   GpuMask PutOnRow(const PodPtr& pod, Row row, GpuMask wanted) {
     ChangeRow(*pod, row, 1);
+    ChangeZones(pod->Key(), row, -1);
     state_.pods_.Mutable(row).push_back(pod);
     return TakeGpus(*pod, row, wanted);
   }
@@ -675,6 +775,7 @@ class Cluster {
                                  [&](const PodPtr& candidate) { return candidate->Key() == key; });
     PodPtr removed = std::move(*it);
     ChangeRow(*removed, row, -1);
+    ChangeZones(key, row, 1);
     if (removed->plan->gpus.count != 0) {
       if (const Placement* placement = state_.placements_.Find(key)) {
         ReturnGpus(*removed, row, placement->gpus);
@@ -720,6 +821,14 @@ class Cluster {
     ObjectStore::Fill(store.priority_classes, std::move(objects.priority_classes));
     ObjectStore::Fill(store.pod_groups, std::move(objects.pod_groups));
     ObjectStore::Fill(store.coscheduling_pod_groups, std::move(objects.coscheduling_pod_groups));
+    std::vector<NumaReportPtr> reports;
+    reports.reserve(objects.node_resource_topologies.size());
+    for (api::NodeResourceTopology& object : objects.node_resource_topologies) {
+      auto report = Compile(std::move(object));
+      if (!report) return report.error();
+      reports.push_back(*std::move(report));
+    }
+    ObjectStore::Fill(store.node_resource_topologies, std::move(reports));
 
     std::vector<api::Node*> nodes;
     for (api::Node& node : objects.nodes) nodes.push_back(&node);
@@ -812,6 +921,7 @@ class Cluster {
     }
     Advance();
     state_.placements_.Erase(key);
+    state_.numa_takes_.Erase(key);
   }
 
   // Another object of the same pod, which keeps its place among those that wait.

@@ -22,8 +22,10 @@ class DryRun {
   /// Error: the node's amounts would not fit into 64 bits. O(resources of the pod).
   Result<void> AddPod(const PodPtr& pod, Row row) {
     if (auto done = cluster_.CheckRoom(*pod, row); !done) return done;
+    const bool waits = cluster_.state_.HasNuma() && cluster_.state_.IsPending(pod->Key());
     if (pod->plan->gpus.IsNone()) {
       cluster_.PutOnRow(pod, row, 0);
+      if (waits) cluster_.TakeZones(*pod, row);
       return {};
     }
     const Snapshot::Placement* known = cluster_.state_.placements_.Find(pod->Key());
@@ -33,10 +35,17 @@ class DryRun {
     if (known != nullptr && gpus != had) {
       cluster_.state_.placements_.FindMutable(pod->Key())->gpus = gpus;
     }
+    if (waits) cluster_.TakeZones(*pod, row);
     return {};
   }
   /// The pod is on the node. O(pods of the node).
-  void RemovePod(const PodInfo& pod, Row row) { cluster_.TakeFromRow(pod.Key(), row); }
+  void RemovePod(const PodInfo& pod, Row row) {
+    cluster_.TakeFromRow(pod.Key(), row);
+    // What it has of zones is kept in mind for a pod that comes back, but not for a nominated one.
+    if (cluster_.state_.HasNuma() && cluster_.state_.IsPending(pod.Key())) {
+      cluster_.state_.numa_takes_.Erase(pod.Key());
+    }
+  }
 
  private:
   Cluster cluster_;

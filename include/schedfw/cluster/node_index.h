@@ -14,6 +14,7 @@
 #include "schedfw/cluster/cow.h"
 #include "schedfw/cluster/dictionary.h"
 #include "schedfw/cluster/gpus.h"
+#include "schedfw/cluster/topology_table.h"
 #include "schedfw/cluster/node_tree.h"
 #include "schedfw/cluster/packed_object.h"
 
@@ -54,6 +55,7 @@ struct NodeRecord {
   std::vector<StringId> images;  ///< sorted, each once
   StringId zone = 0;             ///< see NodeTree::ZoneKey
   std::vector<MigSlices> mig;    ///< all of them, a profile each
+  TopologyId topology = 0;       ///< by its annotation
   std::string topology_error;    ///< why kGpuTopologyAnnotation can't be used; empty: it can
   std::uint64_t arrival = 0;     ///< grows from node to node of a zone, in the order they came
 };

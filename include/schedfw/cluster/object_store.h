@@ -3,11 +3,14 @@
 #define SCHEDFW_CLUSTER_OBJECT_STORE_H_
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "schedfw/api/objects.h"
+#include "schedfw/cluster/numa.h"
 #include "schedfw/cluster/selector.h"
 
 namespace schedfw {
@@ -24,6 +27,7 @@ struct ObjectStore {
   std::vector<api::PriorityClass> priority_classes;
   std::vector<api::PodGroup> pod_groups;
   std::vector<api::CoschedulingPodGroup> coscheduling_pod_groups;
+  std::vector<NumaReportPtr> node_resource_topologies;  ///< one a node, so they are shared
 
   /// The object with this name, or nullptr. O(log n).
   template <typename T>
@@ -35,7 +39,7 @@ struct ObjectStore {
   /// Adds an object, or replaces the one with the same namespace and name.
   template <typename T>
   static void Upsert(std::vector<T>& list, T object) {
-    const auto it = LowerBound(list, object.metadata.ns, object.metadata.name);
+    const auto it = LowerBound(list, MetadataOf(object).ns, MetadataOf(object).name);
     if (it != list.end() && Key(*it) == Key(object)) {
       list[static_cast<std::size_t>(it - list.begin())] = std::move(object);
     } else {
@@ -79,7 +83,14 @@ struct ObjectStore {
  private:
   template <typename T>
   static std::tuple<const std::string&, const std::string&> Key(const T& object) {
-    return std::tie(object.metadata.ns, object.metadata.name);
+    return std::tie(MetadataOf(object).ns, MetadataOf(object).name);
+  }
+  template <typename T>
+  static const api::ObjectMeta& MetadataOf(const T& object) {
+    return object.metadata;
+  }
+  static const api::ObjectMeta& MetadataOf(const NumaReportPtr& report) {
+    return report->object.metadata;
   }
   template <typename T>
   static typename std::vector<T>::const_iterator LowerBound(const std::vector<T>& list,

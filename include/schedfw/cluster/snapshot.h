@@ -19,6 +19,7 @@
 #include "schedfw/cluster/gpus.h"
 #include "schedfw/cluster/node_index.h"
 #include "schedfw/cluster/node_tree.h"
+#include "schedfw/cluster/numa.h"
 #include "schedfw/cluster/object_store.h"
 #include "schedfw/cluster/pod_info.h"
 #include "schedfw/cluster/pod_plans.h"
@@ -67,7 +68,8 @@ class Snapshot {
       : dictionary_(std::make_shared<Dictionary>()),
         index_(std::make_shared<NodeIndex>(source_.Next())),
         plans_(std::make_shared<PodPlans>()),
-        topologies_(std::make_shared<TopologyTable>()) {}
+        topologies_(std::make_shared<TopologyTable>()),
+        numa_table_(std::make_shared<NumaTable>()) {}
 
   /// The number of nodes.
   Row size() const { return static_cast<Row>(nodes_.size()); }
@@ -146,6 +148,17 @@ class Snapshot {
   GpuMask GpusOf(std::uint64_t key) const {
     const Placement* placement = placements_.Find(key);
     return placement == nullptr || placement->where != Where::kNode ? GpuMask{0} : placement->gpus;
+  }
+  /// The NUMA zones of a node with what is left in them; null: no NodeResourceTopology says. Nodes
+  /// that are equal in them have the same pointer. O(1).
+  const NumaZones* Numa(Row row) const { return numa_.size() == 0 ? nullptr : numa_[row].get(); }
+  /// False: Numa() is null for all nodes.
+  bool HasNuma() const { return numa_.size() != 0; }
+  /// What a pod that was placed here has of its node's zones, by PodInfo::Key(); null: nothing, or
+  /// it isn't known, as of pods that the node's report counts already. O(1).
+  const NumaTakes* NumaTakesOf(std::uint64_t key) const {
+    const auto* takes = numa_takes_.Find(key);
+    return takes == nullptr ? nullptr : takes->get();
   }
   /// A number that grows whenever the row changes. Rows with one number are equal, also those of
   /// different forks.
@@ -279,6 +292,7 @@ class Snapshot {
   std::shared_ptr<NodeIndex> index_;
   std::shared_ptr<PodPlans> plans_;
   std::shared_ptr<TopologyTable> topologies_;
+  std::shared_ptr<NumaTable> numa_table_;
   std::uint64_t generation_ = 0;
   std::uint64_t objects_id_ = 0;
 
@@ -294,8 +308,9 @@ class Snapshot {
   Row unschedulable_total_ = 0;
   Column<TaintSetId> taint_sets_;
   Column<std::int32_t> host_port_pods_;
-  Column<GpuDevices> gpus_;     // empty: no node has GPUs,
-  Column<FreeGpus> free_gpus_;  // and this too
+  Column<GpuDevices> gpus_;         // empty: no node has GPUs,
+  Column<FreeGpus> free_gpus_;      // and this too
+  BlockColumn<NumaZonesPtr> numa_;  // empty: no node has zones
   Column<std::uint64_t> generations_;
   Column<std::uint64_t> block_generations_;
   BlockColumn<std::vector<PodPtr>> pods_;
@@ -306,7 +321,8 @@ class Snapshot {
   Cow<std::unordered_map<StringId, ImageState>> images_;  // look-ups only
 
   CowMap<Placement> placements_;
-  Cow<std::vector<PodPtr>> pending_;  // null where a pod has left
+  CowMap<std::shared_ptr<const NumaTakes>> numa_takes_;  // of pods that zones were taken for
+  Cow<std::vector<PodPtr>> pending_;                     // null where a pod has left
   std::uint32_t pending_gaps_ = 0;
   Cow<std::map<StringId, std::vector<PodPtr>>> nominated_;  // by the node's name
   Cow<std::vector<PodPtr>> orphans_;

@@ -68,6 +68,16 @@ class TopologyTable {
     error = known.error;
     return known.id;
   }
+  /// The number of a topology that nobody has written down. O(topologies).
+  TopologyId Intern(NodeTopology topology) {
+    std::unique_lock lock(mutex_);
+    for (std::size_t i = 0; i < topologies_.size(); ++i) {
+      if (topologies_[i]->node() == topology) return static_cast<TopologyId>(i + 1);
+    }
+    if (topologies_.size() >= std::numeric_limits<TopologyId>::max()) return 0;
+    topologies_.push_back(std::make_unique<const GpuTopology>(std::move(topology)));
+    return static_cast<TopologyId>(topologies_.size());
+  }
   /// A topology by its number, which isn't 0; it lives as long as the table.
   const GpuTopology& operator[](TopologyId id) const {
     std::shared_lock lock(mutex_);

@@ -22,6 +22,7 @@ enum class EventResource : std::uint8_t {
   kNode,
   kPodGroup,              ///< scheduling.k8s.io
   kCoschedulingPodGroup,  ///< scheduling.x-k8s.io
+  kNodeResourceTopology,  ///< topology.node.k8s.io
   kWildCard,              ///< anything
 };
 

@@ -24,6 +24,7 @@
 #include "schedfw/plugins/node_affinity.h"
 #include "schedfw/plugins/node_name.h"
 #include "schedfw/plugins/node_ports.h"
+#include "schedfw/plugins/node_resource_topology_match.h"
 #include "schedfw/plugins/node_resources_balanced_allocation.h"
 #include "schedfw/plugins/node_resources_fit.h"
 #include "schedfw/plugins/node_unschedulable.h"
@@ -126,6 +127,8 @@ SCHEDFW_INLINE Registry InTreeRegistry() {
   AddInTree<NodeAffinity, NodeAffinityArgs>(out, "nodeSelector and node affinity");
   AddInTree<NodeName>(out, "A pod that names a node goes there or nowhere");
   AddInTree<NodePorts>(out, "Host ports can be used once a node");
+  AddInTree<NodeResourceTopologyMatch, NodeResourceTopologyMatchArgs>(
+      out, "Whether containers fit into single NUMA zones of a node, and how well");
   AddInTree<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(
       out, "Prefers nodes whose resources are used evenly");
   AddInTree<NodeResourcesFit, NodeResourcesFitArgs>(

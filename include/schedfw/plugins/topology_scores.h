@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "schedfw/cluster/numa_demand.h"
 #include "schedfw/framework/plugin.h"
 
 namespace schedfw::internal {
@@ -105,9 +107,27 @@ class TopologyScores {
   std::int32_t k_ = 0;
 };
 
+/// The NUMA nodes that have room for all cpu, memory and huge pages of a pod, as the kubelet binds
+/// them; nullopt: it binds none.
+inline std::optional<NumaMask> ZonesWithRoom(const NumaZones& zones, const NumaDemand& demand) {
+  if (!demand.binds_cpu) return std::nullopt;
+  const NumaLayout& layout = *zones.layout;
+  NumaMask out = 0;
+  for (std::size_t zone = 0; zone < layout.zones(); ++zone) {
+    const bool has_room =
+        std::all_of(demand.pod.begin(), demand.pod.end(), [&](const NumaRequest& request) {
+          if (request.host_level || request.bound == 0) return true;
+          const auto column = layout.Find(request.resource);
+          return column && zones.Available(zone, *column) >= request.bound;
+        });
+    if (has_room) out |= NumaMask{1} << layout.ids[zone];
+  }
+  return out;
+}
+
 /// The GPUs that a pod gets on a node whose topology is known; 0: the cluster decides. `wanted`:
 /// NUMA nodes where its CPUs are to be, 0: anywhere.
-inline GpuMask ChooseGpus(const Cycle& cycle, Row row, NumaMask wanted = 0) {
+inline GpuMask ChooseGpus(const Cycle& cycle, Row row, NumaMask wanted) {
   const Snapshot& snapshot = cycle.snapshot;
   const GpuTopology* topology = snapshot.TopologyOf(row);
   if (topology == nullptr) return 0;
@@ -116,6 +136,14 @@ inline GpuMask ChooseGpus(const Cycle& cycle, Row row, NumaMask wanted = 0) {
   if (!request.IsShare()) return topology->Choose(free, request.count, wanted);
   // GPUs that aren't allocatable have nothing left.
   return topology->ChooseShare(snapshot.Gpus()[row].left, request.milli, free, false, wanted);
+}
+
+/// The same near NUMA nodes that have room for the pod's CPUs, where a NodeResourceTopology tells.
+inline GpuMask ChooseGpus(const Cycle& cycle, Row row) {
+  const NumaZones* zones = cycle.snapshot.Numa(row);
+  if (zones == nullptr) return ChooseGpus(cycle, row, NumaMask{0});
+  const NumaDemand demand = NumaDemandOf(*cycle.plan().pattern, cycle.snapshot.dictionary());
+  return ChooseGpus(cycle, row, ZonesWithRoom(*zones, demand).value_or(0));
 }
 
 }  // namespace schedfw::internal

@@ -117,6 +117,7 @@ class SchedulingLoop : private PodGroupLookup, private Host {
   /// Adds or replaces a group.
   Result<void> Upsert(api::PodGroup group);
   Result<void> Upsert(api::CoschedulingPodGroup group);
+  Result<void> Upsert(api::NodeResourceTopology topology);
 
   /// Takes what the binder has finished, then one attempt: of a pod, or of a group. False: nothing
   /// can be tried now, though bindings may be on their way. O(cycle).
