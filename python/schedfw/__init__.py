@@ -36,18 +36,22 @@ from schedfw.packing import Packing, PackRun, pack
 from schedfw.plugin import Plugin, describe_plugins
 from schedfw.profile import Profile
 from schedfw.scheduler import Placements, Run, Scheduler
+from schedfw.topology import Device, NodeTopology, NumaNode
 
 __all__ = [
     "Cluster",
     "ConfigError",
     "Cycle",
+    "Device",
     "Diagnosis",
     "Error",
     "Explanation",
     "Fit",
     "LatencyHeatmap",
     "Node",
+    "NodeTopology",
     "Nodes",
+    "NumaNode",
     "PackResult",
     "PackRun",
     "Packing",
