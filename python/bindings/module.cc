@@ -28,6 +28,7 @@
 #include "schedfw/scheduler/report.h"
 #include "schedfw/scheduler/scheduler.h"
 #include "support.h"
+#include "topology.h"
 #include "views.h"
 
 namespace schedfw::python {
@@ -1237,6 +1238,7 @@ PYBIND11_MODULE(_core, m) {
   BindCluster(m);
   BindResults(m);
   BindPacking(m);
+  BindTopology(m);
   py::class_<PyScheduler>(m, "Scheduler")
       .def(py::init<const std::optional<std::string>&, const std::string&, const py::list&, int,
                     std::uint32_t, bool, bool, bool, std::uint64_t, bool, bool>())

@@ -36,11 +36,13 @@ from schedfw.packing import Packing, PackRun, pack
 from schedfw.plugin import Plugin, describe_plugins
 from schedfw.profile import Profile
 from schedfw.scheduler import NodeProblem, Placements, Run, Scheduler
+from schedfw.topology import Device, NodeTopology, NumaNode
 
 __all__ = [
     "Cluster",
     "ConfigError",
     "Cycle",
+    "Device",
     "Diagnosis",
     "Error",
     "Explanation",
@@ -48,7 +50,9 @@ __all__ = [
     "LatencyHeatmap",
     "Node",
     "NodeProblem",
+    "NodeTopology",
     "Nodes",
+    "NumaNode",
     "PackResult",
     "PackRun",
     "Packing",
