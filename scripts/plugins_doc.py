@@ -21,10 +21,14 @@ DEPENDS = {
     "GpuClustering": "row (GPUs, its pods)",
     "GpuPacking": "row (GPUs one by one)",
     "GpuRandom": "feasible set; the pod's name",
+    "GpuTopologySpread": "row (free GPUs and how they are linked, its pods and their GPUs); with "
+    "DoNotSchedule: cluster (the domain with the fewest pods); NormalizeScore: feasible set",
     "ImageLocality": "row; node set (how many nodes have an image)",
     "InterPodAffinity": "domain (pods by namespace and label, their terms, node labels, namespace "
     "labels); cluster (the first pod of a group); NormalizeScore: feasible set",
     "LatencyAwarePreemption": "the same as those of DefaultPreemption; annotations of pods; GPUs",
+    "NcclTopologyHint": "row (an annotation)",
+    "NetworkTopologyAffinity": "domain (room, pods of the group, node labels); PodGroups",
     "NodeAffinity": "row (labels, name); NormalizeScore: feasible set",
     "NodeName": "row (name)",
     "NodePorts": "row (host ports of its pods)",
@@ -32,6 +36,8 @@ DEPENDS = {
     "NodeResourcesBalancedAllocation": "row (allocatable, requested)",
     "NodeResourcesFit": "row (allocatable, requested, number of pods)",
     "NodeUnschedulable": "row (spec.unschedulable)",
+    "NumaAffinity": "row (free GPUs and how they are linked, NUMA zones and what is left in them)",
+    "NvLinkAffinity": "row (free GPUs and how they are linked); node set (the fastest topology)",
     "PodTopologySpread": "domain (pods of the namespace by label, node labels and taints); "
     "weights and NormalizeScore: feasible set",
     "PriorityDrift": "-",

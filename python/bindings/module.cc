@@ -940,6 +940,15 @@ void BindCluster(py::module_& m) {
             return out;
           },
           py::arg("pod"))
+      .def(
+          "topology_of",
+          [](const PyCluster& c, const std::string& name) -> std::optional<NodeTopology> {
+            const auto row = c.view().Find(name);
+            if (!row) Raise(exceptions().error, "there is no Node " + name);
+            const GpuTopology* topology = c.view().TopologyOf(*row);
+            return topology == nullptr ? std::nullopt : std::optional(topology->node());
+          },
+          py::arg("node"))
       .def_property_readonly("gpu_milli_left",
                              [](const PyCluster& c) {
                                return GpuMilliLeft(c.view(), c.view().size(), [](std::size_t i) {

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from schedfw import _core
+from schedfw.topology import NodeTopology
 from schedfw._json import dumps
 
 if TYPE_CHECKING:
@@ -165,6 +166,16 @@ class Cluster:
     def gpus_of(self, pod: str) -> list[int]:
         """Return which GPUs of its node a pod has, by index; none: it has none, or waits."""
         return self._core.gpus_of(pod)
+
+    def topology_of(self, node: str) -> NodeTopology | None:
+        """Return how the GPUs of a node are linked, or None when it isn't known.
+
+        By the node's annotation ``device-plugin.nvidia.com/gpu-topology``, or by its
+        NodeResourceTopology. What is wrong with an annotation says `Scheduler.check_nodes`. Raises
+        Error when there is no such node.
+        """
+        core = self._core.topology_of(node)
+        return None if core is None else NodeTopology(core)
 
     @property
     def gpu_milli_left(self) -> npt.NDArray[np.int16]:
