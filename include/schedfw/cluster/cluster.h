@@ -17,6 +17,7 @@
 #include "schedfw/cluster/numa_demand.h"
 #include "schedfw/cluster/snapshot.h"
 #include "schedfw/cluster/zone_topology.h"
+#include "schedfw/topology/gpu_topology.h"
 
 namespace schedfw {
 

@@ -12,6 +12,7 @@
 
 #include "schedfw/cluster/numa_demand.h"
 #include "schedfw/framework/plugin.h"
+#include "schedfw/topology/gpu_topology.h"
 
 namespace schedfw::internal {
 
