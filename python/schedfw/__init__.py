@@ -10,12 +10,16 @@ an array, and write plugins in numpy:
 """
 
 from schedfw._core import (
+    AllReduceResult,
+    BandwidthModel,
     ConfigError,
     Cycle,
     Diagnosis,
     Error,
     Explanation,
     Fit,
+    GpuRing,
+    LinkBandwidths,
     Node,
     Nodes,
     PackResult,
@@ -25,11 +29,13 @@ from schedfw._core import (
     Pod,
     Quantity,
     Scores,
+    StagingResult,
     Status,
     __version__,
     set_simd_level,
     simd_level,
 )
+from schedfw.bandwidth import all_reduce_across, stage_all_reduce
 from schedfw.cluster import Cluster
 from schedfw.heatmap import LatencyHeatmap
 from schedfw.packing import Packing, PackRun, pack
@@ -38,6 +44,8 @@ from schedfw.profile import Profile
 from schedfw.scheduler import Placements, Run, Scheduler
 
 __all__ = [
+    "AllReduceResult",
+    "BandwidthModel",
     "Cluster",
     "ConfigError",
     "Cycle",
@@ -45,7 +53,9 @@ __all__ = [
     "Error",
     "Explanation",
     "Fit",
+    "GpuRing",
     "LatencyHeatmap",
+    "LinkBandwidths",
     "Node",
     "Nodes",
     "PackResult",
@@ -62,12 +72,15 @@ __all__ = [
     "Run",
     "Scheduler",
     "Scores",
+    "StagingResult",
     "Status",
     "__version__",
+    "all_reduce_across",
     "describe_plugins",
     "pack",
     "set_simd_level",
     "simd_level",
+    "stage_all_reduce",
 ]
 
 # They are public here, and tracebacks say so.
