@@ -21,7 +21,8 @@ venv_python="$root/.venv/bin/python"
 
 SYSTEM_PACKAGES=(
   cmake ninja-build g++ ccache pkg-config git
-  libtbb-dev libeigen3-dev libsimdjson-dev libyaml-cpp-dev zlib1g-dev libgtest-dev libbenchmark-dev
+  libtbb-dev libeigen3-dev libsimdjson-dev libyaml-cpp-dev libpugixml-dev zlib1g-dev
+  libgtest-dev libbenchmark-dev
   clang-format clang-tidy
   python3 python3-venv python3-dev
 )

@@ -29,6 +29,7 @@
 #include "schedfw/scheduler/report.h"
 #include "schedfw/scheduler/scheduler.h"
 #include "support.h"
+#include "topology.h"
 #include "views.h"
 
 namespace schedfw::python {
@@ -1221,6 +1222,7 @@ PYBIND11_MODULE(_core, m) {
   BindCluster(m);
   BindResults(m);
   BindPacking(m);
+  BindTopology(m);
   BindBandwidth(m);
   py::class_<PyScheduler>(m, "Scheduler")
       .def(py::init<const std::optional<std::string>&, const std::string&, const py::list&, int,

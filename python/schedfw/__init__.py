@@ -42,6 +42,7 @@ from schedfw.packing import Packing, PackRun, pack
 from schedfw.plugin import Plugin, describe_plugins
 from schedfw.profile import Profile
 from schedfw.scheduler import Placements, Run, Scheduler
+from schedfw.topology import Device, NodeTopology, NumaNode
 
 __all__ = [
     "AllReduceResult",
@@ -49,6 +50,7 @@ __all__ = [
     "Cluster",
     "ConfigError",
     "Cycle",
+    "Device",
     "Diagnosis",
     "Error",
     "Explanation",
@@ -57,7 +59,9 @@ __all__ = [
     "LatencyHeatmap",
     "LinkBandwidths",
     "Node",
+    "NodeTopology",
     "Nodes",
+    "NumaNode",
     "PackResult",
     "PackRun",
     "Packing",
