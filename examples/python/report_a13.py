@@ -208,9 +208,9 @@ def main():
 
     scenario = load_scenario(args.scenario)
     machine, links = scenario["cluster"]["machine"], scenario["cluster"]["links"]
-    declared = schedfw.BandwidthModel.preset(machine).bandwidths.to_dict()
-    bandwidths = schedfw.LinkBandwidths("", **{**declared, **links})
-    model = schedfw.BandwidthModel.preset(machine, bandwidths)
+    topology = schedfw.NodeTopology.preset(machine)
+    bandwidths = schedfw.LinkBandwidths(topology.gpu_model or "", **links)
+    model = schedfw.BandwidthModel(topology, bandwidths)
     near, far = mix(scenario)
 
     print("A13: AllReduce over NUMA nodes, GB/s of bus bandwidth")

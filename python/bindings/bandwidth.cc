@@ -17,7 +17,6 @@
 #include "bandwidth.h"
 #include "schedfw/topology/host_staging.h"
 #include "schedfw/topology/node_topology.h"
-#include "schedfw/topology/presets.h"
 #include "support.h"
 
 namespace schedfw::python {
@@ -230,14 +229,7 @@ void BindBandwidth(py::module_& m) {
       .def(py::init([](const NodeTopology& topology, const LinkBandwidths* bandwidths) {
              return PyBandwidthModel(topology, bandwidths);
            }),
-           py::arg("topology"), py::arg("bandwidths") = nullptr)
-      .def_static(
-          "preset",
-          [](const std::string& name, const LinkBandwidths* bandwidths) {
-            return PyBandwidthModel(Unwrap(TopologyPreset(name)), bandwidths);
-          },
-          py::arg("name"), py::arg("bandwidths") = nullptr,
-          "Return the model of a well-known machine, such as \"dgx-a100\".")
+           py::arg("topology"), py::arg("bandwidths"))
       .def_property_readonly(
           "bandwidths", [](const PyBandwidthModel& p) { return p.model.bandwidths(); },
           "What links carry.")

@@ -6,6 +6,7 @@
 
 namespace schedfw::python {
 
+/// NodeTopology must be bound before.
 void BindBandwidth(pybind11::module_& m);
 
 }  // namespace schedfw::python

@@ -11,7 +11,6 @@ an array, and write plugins in numpy:
 
 from schedfw._core import (
     AllReduceResult,
-    BandwidthModel,
     ConfigError,
     Cycle,
     Diagnosis,
@@ -35,7 +34,7 @@ from schedfw._core import (
     set_simd_level,
     simd_level,
 )
-from schedfw.bandwidth import all_reduce_across, stage_all_reduce
+from schedfw.bandwidth import BandwidthModel, all_reduce_across, stage_all_reduce
 from schedfw.cluster import Cluster
 from schedfw.heatmap import LatencyHeatmap
 from schedfw.packing import Packing, PackRun, pack

@@ -12,6 +12,34 @@ import numpy as np
 import numpy.typing as npt
 
 from schedfw import _core
+from schedfw.topology import NodeTopology
+
+
+class BandwidthModel(_core.BandwidthModel):
+    """How fast sets of GPUs of a node AllReduce.
+
+    GPUs are numbered in the topology's order; there are up to 16, and others are passed over.
+
+    Parameters
+    ----------
+    topology
+        The devices of the node.
+    bandwidths
+        What links carry; by default what `LinkBandwidths` has for the topology's model of GPU.
+
+    Examples
+    --------
+    >>> model = schedfw.BandwidthModel(schedfw.NodeTopology.preset("dgx-1-v100"))
+    >>> model.ring([0, 1, 2, 3])
+    <GpuRing of 4 GPUs: 80 GB/s, NV1>
+    """
+
+    def __init__(
+        self, topology: NodeTopology, bandwidths: _core.LinkBandwidths | None = None
+    ) -> None:
+        if not isinstance(topology, NodeTopology):
+            raise TypeError(f"topology must be a NodeTopology, not {topology!r}")
+        super().__init__(topology._core, bandwidths)
 
 
 def all_reduce_across(
