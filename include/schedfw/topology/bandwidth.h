@@ -950,14 +950,16 @@ inline AllReduceResult AllReduceAcross(std::span<const FabricNode> nodes, double
   return out;
 }
 
-/// What each of several jobs gets when all AllReduce at once over one fabric, GB/s of bus
-/// bandwidth. A job is a list of nodes with its GPUs there; nodes of the same number are the same.
+/// A job over a fabric: its nodes by number, with its GPUs there; equal numbers are one node.
 struct FabricJob {
   std::vector<std::pair<std::int32_t, FabricNode>> nodes;  ///< (number of the node, its GPUs)
 };
 
-/// Jobs share NICs of nodes, and what racks pass on: the rates of their nodes over the
-/// oversubscription. `rack_rate` is what the nodes of one rack can send together, GB/s.
+/// What each of several jobs gets when all AllReduce at once over one fabric, GB/s of bus
+/// bandwidth.
+///
+/// They share NICs of nodes, and what racks pass on: `rack_rate`, what the nodes of a rack can send
+/// together in GB/s, over the oversubscription.
 inline std::vector<double> AllReduceTogetherAcross(std::span<const FabricJob> jobs,
                                                    const LinkBandwidths& bandwidths,
                                                    const Fabric& fabric, double rack_rate) {
