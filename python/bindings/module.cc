@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "bandwidth.h"
 #include "io/text_file.h"
 #include "packing.h"
 #include "python_plugin.h"
@@ -1248,6 +1249,7 @@ PYBIND11_MODULE(_core, m) {
   BindResults(m);
   BindPacking(m);
   BindTopology(m);
+  BindBandwidth(m);
   py::class_<PyScheduler>(m, "Scheduler")
       .def(py::init<const std::optional<std::string>&, const std::string&, const py::list&, int,
                     std::uint32_t, bool, bool, bool, std::uint64_t, bool, bool>())

@@ -10,12 +10,15 @@ an array, and write plugins in numpy:
 """
 
 from schedfw._core import (
+    AllReduceResult,
     ConfigError,
     Cycle,
     Diagnosis,
     Error,
     Explanation,
     Fit,
+    GpuRing,
+    LinkBandwidths,
     Node,
     Nodes,
     PackResult,
@@ -25,11 +28,13 @@ from schedfw._core import (
     Pod,
     Quantity,
     Scores,
+    StagingResult,
     Status,
     __version__,
     set_simd_level,
     simd_level,
 )
+from schedfw.bandwidth import BandwidthModel, all_reduce_across, stage_all_reduce
 from schedfw.cluster import Cluster
 from schedfw.heatmap import LatencyHeatmap
 from schedfw.packing import Packing, PackRun, pack
@@ -39,6 +44,8 @@ from schedfw.scheduler import NodeProblem, Placements, Run, Scheduler
 from schedfw.topology import Device, NodeTopology, NumaNode
 
 __all__ = [
+    "AllReduceResult",
+    "BandwidthModel",
     "Cluster",
     "ConfigError",
     "Cycle",
@@ -47,7 +54,9 @@ __all__ = [
     "Error",
     "Explanation",
     "Fit",
+    "GpuRing",
     "LatencyHeatmap",
+    "LinkBandwidths",
     "Node",
     "NodeProblem",
     "NodeTopology",
@@ -67,12 +76,15 @@ __all__ = [
     "Run",
     "Scheduler",
     "Scores",
+    "StagingResult",
     "Status",
     "__version__",
+    "all_reduce_across",
     "describe_plugins",
     "pack",
     "set_simd_level",
     "simd_level",
+    "stage_all_reduce",
 ]
 
 # They are public here, and tracebacks say so.

@@ -19,6 +19,7 @@ from schedfw.cluster import Cluster
 from schedfw.packing import Measure, Packing, check_policy, pack
 from schedfw.plugin import describe_plugins
 from schedfw.scheduler import Scheduler
+from schedfw.topology import NodeTopology, ranges
 
 
 class _Parser(argparse.ArgumentParser):
@@ -564,6 +565,105 @@ def _pack(args: argparse.Namespace) -> None:
         print("\n" + "\n".join(map(str, files)))
 
 
+def _topo_text(topology: NodeTopology) -> str:
+    counts = [_many(len(topology.gpus), "GPU"), _many(len(topology.nics), "NIC")]
+    if topology.gpu_model:
+        counts[0] += f" ({topology.gpu_model})"
+    if topology.numa_nodes:
+        counts.append(_many(len(topology.numa_nodes), "NUMA node"))
+    lines = [f"{topology.source}: {', '.join(counts)}", ""]
+
+    island_of: dict[str, int] = {}
+    rows: list[list[object]] = [["ISLAND", "LINKS", "GPUS"]]
+    for number, island in enumerate(topology.islands):
+        island_of |= dict.fromkeys(island, number)
+        links = {
+            link
+            for i, a in enumerate(island)
+            for b in island[:i]
+            if (link := topology.link(a, b)).startswith(("NV", "XGMI"))
+        }
+        order = sorted(links, key=lambda link: (len(link), link))
+        rows.append([number, " ".join(order) or "-", " ".join(island)])
+    lines += [_table(rows), ""]
+
+    rows = [["DEVICE", "NUMA", "CPUS", "ISLAND", "NEAREST_NICS"]]
+    for device in topology.devices:
+        is_gpu = device.kind == "GPU"
+        nearest, nics = topology.nearest_nics(device.name) if is_gpu else (None, [])
+        rows.append(
+            [
+                device.name if device.alias is None else f"{device.name} ({device.alias})",
+                ranges(device.cpu_numa or device.numa) or "-",
+                device.cpus or "-",
+                str(island_of[device.name]) if is_gpu else "-",
+                f"{nearest}: {' '.join(nics)}" if nearest else "-",
+            ]
+        )
+    memory = {d.name: d.gpu_numa_id for d in topology.devices if d.gpu_numa_id is not None}
+    if memory:
+        rows[0].insert(2, "GPU_NUMA_ID")
+        for cells, device in zip(rows[1:], topology.devices, strict=True):
+            cells.insert(2, str(memory.get(device.name, "-")))
+    lines += [_table(rows), ""]
+
+    if topology.numa_nodes:
+        rows = [["NUMA", "CPUS", "MEMORY", "DISTANCES"]]
+        distances = topology.numa_distances.tolist() or [[]] * len(topology.numa_nodes)
+        for node, row in zip(topology.numa_nodes, distances, strict=True):
+            size = f"{node.memory_bytes / 2**30:.1f} GiB" if node.memory_bytes else "-"
+            rows.append([str(node.id), node.cpus or "-", size, " ".join(map(str, row)) or "-"])
+        lines += [_table(rows), ""]
+
+    names = [device.name for device in topology.devices]
+    matrix = [[name, *row] for name, row in zip(names, topology.links.tolist(), strict=True)]
+    lines.append(_table([["", *names], *matrix]))
+    return "\n".join(lines)
+
+
+def _topo(args: argparse.Namespace) -> None:
+    if args.list:
+        presets = _core.topology_presets()
+        if args.output == "json":
+            keys = ("name", "about", "source")
+            print(json.dumps([dict(zip(keys, item, strict=True)) for item in presets]))
+        else:
+            print(_table([("PRESET", "WHAT IT IS"), *(item[:2] for item in presets)]))
+        return
+    if args.topology is None:
+        raise _core.Error("a file or a preset must be given (schedfw topo --list names presets)")
+    if args.topology == args.numactl == "-":
+        raise _core.Error("--numactl: standard input is the topology (allowed: a file)")
+    topology = NodeTopology(_core.NodeTopology.read(args.topology, True))
+    if args.numactl is not None:
+        topology = topology.with_numactl(args.numactl)
+    if args.png is not None:
+        _save_png(topology, args.png)
+    if args.output == "json":
+        print(topology.to_json())
+        return
+    print(_topo_text(topology))
+    if args.png is not None:
+        print(f"\n{args.png}")
+
+
+def _save_png(topology: NodeTopology, path: Path) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise _core.Error(
+            "--png: matplotlib is not installed (pip install 'schedfw[plot]')"
+        ) from None
+    # A figure without pyplot: it needs no display and leaves nothing behind.
+    size = min(max(4.5, 1.6 + 0.42 * len(topology.devices)), 40)
+    figure = Figure(figsize=(size + 1.6, size), layout="constrained")
+    topology.plot(figure.subplots())
+    try:
+        figure.savefig(path, format="png", dpi=120)
+    except OSError as error:
+        raise _core.Error(f"{path}: {error.strerror}") from None
+
+
 def _build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="schedfw",
@@ -709,6 +809,21 @@ def _build_parser() -> argparse.ArgumentParser:
     packing.add_argument(
         "--format", choices=("table", "json"), default="table", help="default: table"
     )
+    topo = add("topo", _topo, "the GPUs and NICs of a node, and what lies between them", None)
+    topo.add_argument(
+        "topology",
+        metavar="FILE|PRESET",
+        nargs="?",
+        help="what nvidia-smi topo -m, lstopo --of xml or schedfw topo -o json printed, gzip or "
+        "not; - is standard input; or a preset, as dgx-a100",
+    )
+    topo.add_argument(
+        "--numactl", metavar="FILE", help="what numactl -H printed on the same node, in addition"
+    )
+    topo.add_argument(
+        "--png", metavar="FILE", type=Path, help="draw the links into a PNG; needs matplotlib"
+    )
+    topo.add_argument("--list", action="store_true", help="name the presets instead")
     add("plugins", _plugins, "the plugins, their extension points and arguments", None)
     return parser
 

@@ -164,3 +164,61 @@ def test_openb_policies(tmp_path):
     plot = tmp_path / "policies.png"
     assert run("openb_policies.py", "--png", plot).splitlines() == [*lines, str(plot)]
     assert plot.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def check_png(script, lines, path):
+    pytest.importorskip("matplotlib")
+    assert run(script, "--png", path) == lines + f"{path}\n"
+    assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_a10_numa_binding_and_sharding(tmp_path):
+    out = run("report_a10.py")
+    assert out.startswith(
+        """\
+A10: AllReduce through host memory
+                           article    model  residual  measured here
+CPU bind          GiB/s       18.3     18.3     +0.00              -
+                  p99 ms      24.6     24.5     -0.11              -
+CPU + memory bind GiB/s       21.9     21.9     +0.00              -
+                  p99 ms      15.2     15.4     +0.16              -
++ sharding        GiB/s       29.4     29.4     +0.00              -
+                  p99 ms       8.7      8.6     -0.05              -
+"""
+    )
+    # What the others say of a mode that was left out.
+    assert re.findall(r"\(([+-]\d+)%\)$", out, re.MULTILINE) == ["-4", "+2", "-3"]
+    check_png("report_a10.py", out, tmp_path / "a10.png")
+
+
+def test_a13_wrong_labels_cross_numa_nodes(tmp_path):
+    out = run("report_a13.py")
+    assert (
+        """\
+mix of 31.3 and 7.3, fitted            3.1 %     28.4    28.4      +0.0              -
+                                      68.2 %      9.7     9.7      +0.0              -
+topology: 24.0 and 22.0, one job       3.1 %     28.4    23.9      -4.5              -
+                                      68.2 %      9.7    22.6     +12.9              -
+topology: 24.0 and 11.0, two share     3.1 %     28.4    23.2      -5.2              -
+                                      68.2 %      9.7    13.3      +3.6              -
+"""
+        in out
+    )
+    assert (
+        """\
+labels   cross-NUMA  topology    mix  difference  waiting
+right         0.0%       24.0   31.3        -7.3        2
+missing      22.2%       23.5   18.1        +5.4       16
+wrong        95.0%       15.5    7.6        +7.9       15
+"""
+        in out
+    )
+    check_png("report_a13.py", out, tmp_path / "a13.png")
+
+
+def test_calibrated_parameters_are_those_of_the_fit():
+    script = ROOT / "scripts/calibrate.py"
+    done = subprocess.run(
+        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -110,6 +110,7 @@ inline LinkBandwidths DeclaredBandwidths(std::string_view gpu_model) {
     return pcie(out, 48, 24);
   }
   if (has("T4")) return pcie(out, 12, 10);
+  if (has("L40") || has("L4")) return pcie(out, 24, 22);  // PCIe 4; Sapphire Rapids' UPI
   // PCIe 4 x16: 24, twice NCCL's figure for PCIe 3. Zen 2's interconnect: 16.
   return out;
 }
@@ -256,7 +257,8 @@ class BandwidthModel {
     Members set(*this, mask);
     if (set.count < 2) return Alone(set);
     constexpr std::size_t kSmall = std::size_t{1} << (kSmallSet - 1);
-    const std::size_t size = (std::size_t{1} << (set.count - 1)) * (set.count - 1U);
+    const std::size_t size =
+        (std::size_t{1} << (set.count - 1)) * static_cast<std::size_t>(set.count - 1);
     if (set.count <= kSmallSet) {
       std::array<std::uint64_t, kSmall*(kSmallSet - 1)> walks;  // NOLINT: filled as it is used
       return BestRing(set, {walks.data(), size});
@@ -948,14 +950,16 @@ inline AllReduceResult AllReduceAcross(std::span<const FabricNode> nodes, double
   return out;
 }
 
-/// What each of several jobs gets when all AllReduce at once over one fabric, GB/s of bus
-/// bandwidth. A job is a list of nodes with its GPUs there; nodes of the same number are the same.
+/// A job over a fabric: its nodes by number, with its GPUs there; equal numbers are one node.
 struct FabricJob {
   std::vector<std::pair<std::int32_t, FabricNode>> nodes;  ///< (number of the node, its GPUs)
 };
 
-/// Jobs share NICs of nodes, and what racks pass on: the rates of their nodes over the
-/// oversubscription. `rack_rate` is what the nodes of one rack can send together, GB/s.
+/// What each of several jobs gets when all AllReduce at once over one fabric, GB/s of bus
+/// bandwidth.
+///
+/// They share NICs of nodes, and what racks pass on: `rack_rate`, what the nodes of a rack can send
+/// together in GB/s, over the oversubscription.
 inline std::vector<double> AllReduceTogetherAcross(std::span<const FabricJob> jobs,
                                                    const LinkBandwidths& bandwidths,
                                                    const Fabric& fabric, double rack_rate) {

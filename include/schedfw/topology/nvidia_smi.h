@@ -308,6 +308,7 @@ class NvidiaSmiReader {
         at += size;
       }
       if (at == cells.size()) break;
+      out = {};
       ++at;
     }
     const bool has_gpu = std::any_of(out.devices.begin(), out.devices.end(), IsGpu);
@@ -361,9 +362,22 @@ class NvidiaSmiReader {
       if (!header_.IsLikely() && (at + 1 == cells.size() || !IsLink(cells[at + 1].text))) {
         return std::nullopt;
       }
+      DropNames(cells);
       if (auto error = Begin()) return error;
     }
-    return TakeRow(at);
+    return TakeRow(FindRow(cells, header_));
+  }
+
+  // What stands before each line of a log may look like a device: "app-1 | GPU0 …". In a row a link
+  // follows on the device.
+  void DropNames(const Cells& cells) {
+    auto& names = header_.devices;
+    while (names.size() > 1 && header_.prefix + 1 < cells.size() &&
+           cells[header_.prefix].text == names.front() &&
+           std::find(names.begin(), names.end(), cells[header_.prefix + 1].text) != names.end()) {
+      names.erase(names.begin());
+      ++header_.prefix;
+    }
   }
 
   // Makes the devices of the header.
@@ -448,17 +462,18 @@ class NvidiaSmiReader {
 
   // Reads the cells behind the links, from cell `at` on.
   std::optional<Error> TakeAffinity(std::size_t at, Device& device) {
+    const auto& headings = header_.headings;
+    const Cells& all = lines_.cells();
+    const bool parted = all.size() - at > headings.size();  // "0-9, 20-29"
     Cells cells;
-    for (; at < lines_.cells().size(); ++at) {
-      const Cell& cell = lines_.cells()[at];
-      // "0-9, 20-29"
-      if (!cells.empty() && (cells.back().text.back() == ',' || cell.text.front() == ',')) {
-        cells.back().text += cell.text;
+    for (; at < all.size(); ++at) {
+      if (parted && !cells.empty() &&
+          (cells.back().text.back() == ',' || all[at].text.front() == ',')) {
+        cells.back().text += all[at].text;
       } else {
-        cells.push_back(cell);
+        cells.push_back(all[at]);
       }
     }
-    const auto& headings = header_.headings;
     if (cells.size() > headings.size()) {
       return Here("the row of " + device.name + " has " + std::to_string(cells.size()) +
                   " cells behind its links (allowed: at most " + std::to_string(headings.size()) +
