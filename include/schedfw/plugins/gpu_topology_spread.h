@@ -6,10 +6,11 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schedfw/framework/args.h"
@@ -65,7 +66,8 @@ void Fields(V& v, GpuTopologySpreadArgs& args) {
 /// domain, and domains that would have more than maxSkew matching pods more than the domain of the
 /// cluster that has the fewest (domains that are too small for the pod don't count).
 ///
-/// O(GPUs + pods of the node) a node; with DoNotSchedule O(nodes + pods) a cycle.
+/// Two look-ups a node without matching pods, else O(GPUs + pods of the node); with DoNotSchedule
+/// O(nodes + pods) a cycle.
 class GpuTopologySpread : public PreFilterPlugin,
                           public PreFilterExtensions,
                           public BatchFilterPlugin,
@@ -115,19 +117,39 @@ class GpuTopologySpread : public PreFilterPlugin,
     if (code == kSkew) {
       return Status::Unschedulable("node(s) didn't match the spread of pods over GPUs");
     }
-    return Status::Unschedulable(
-        args_.domain == GpuDomain::kNvLinkIsland
-            ? "node(s) didn't have enough free GPUs on one NVLink island"
-            : "node(s) didn't have enough free GPUs on one NUMA node");
+    return Status::Unschedulable(args_.domain == GpuDomain::kNvLinkIsland
+                                     ? "node(s) didn't have enough free GPUs on one NVLink island"
+                                     : "node(s) didn't have enough free GPUs on one NUMA node");
   }
 
-  Status PreScore(const Cycle& cycle, CycleState&, std::span<const Row>) override {
-    return Constraint(cycle) == nullptr ? Status::Skip() : Status();
+  Status PreScore(const Cycle& cycle, CycleState& state, std::span<const Row>) override {
+    const SpreadConstraint* constraint = Constraint(cycle);
+    if (constraint == nullptr) return Status::Skip();
+    scores_.Present(cycle.snapshot);
+    scores_.Prepare(cycle.plan().gpus.count, HasDomain{this});
+    if (plan_ != cycle.pod.plan) {
+      plan_ = cycle.pod.plan;
+      PodMatcher matcher;
+      matcher.namespaces = {cycle.pod.ns()};
+      matcher.selector = constraint->selector;
+      matcher.terminating = false;
+      if (matcher_ == nullptr || *matcher_ != matcher) {
+        matcher_ = std::make_shared<const PodMatcher>(std::move(matcher));
+      }
+    }
+    state.Reuse<Matching>().pods = cycle.snapshot.CountPods(matcher_);
+    return {};
   }
   Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
+    const Matching* matching = cycle.state.Find<Matching>();
+    if (matching == nullptr) return Status::Error("PreScore of GpuTopologySpread has not run");
+    scores_.Score(cycle.snapshot, rows, HasDomain{this}, out);
     for (Row i = 0; i < rows.size(); ++i) {
-      const Choice choice = Choose(cycle, rows[i]);
-      out[i] = choice.gpus == 0 ? kNone : choice.count;
+      if (out[i] == 0) {
+        out[i] = kNone;
+      } else {  // a node without matching pods has them in no domain
+        out[i] = matching->pods[rows[i]] == 0 ? 0 : Choose(cycle, rows[i]).count;
+      }
     }
     return {};
   }
@@ -141,9 +163,8 @@ class GpuTopologySpread : public PreFilterPlugin,
   void NormalizeBlock(const Cycle&, Rows rows, const ScoreBounds& bounds,
                       std::int64_t* scores) const override {
     for (Row i = 0; i < rows.size(); ++i) {
-      scores[i] = scores[i] == kNone
-                      ? kMinNodeScore
-                      : kMaxNodeScore - kMaxNodeScore * scores[i] / (bounds.max + 1);
+      scores[i] = scores[i] == kNone ? kMinNodeScore
+                                     : kMaxNodeScore - kMaxNodeScore * scores[i] / (bounds.max + 1);
     }
   }
 
@@ -168,6 +189,21 @@ class GpuTopologySpread : public PreFilterPlugin,
 
   struct State {
     std::int64_t fewest = 0;
+  };
+  // Scores 1 where a domain has enough free GPUs, else 0.
+  struct HasDomain {
+    std::int64_t operator()(const GpuTopology& topology, GpuMask free, GpuMask chosen) const {
+      const std::vector<GpuMask>& domains = plugin->Domains(topology);
+      return std::any_of(domains.begin(), domains.end(), [&](GpuMask domain) {
+        return std::popcount(static_cast<GpuMask>(domain & free)) >= std::popcount(chosen);
+      });
+    }
+    const GpuTopologySpread* plugin;
+  };
+  // How many matching pods a node has.
+  struct Matching {
+    Column<std::int32_t> pods;
+    void EndCycle() { pods = {}; }
   };
   struct Choice {
     GpuMask gpus = 0;  // 0: no domain has enough free ones
@@ -245,6 +281,10 @@ class GpuTopologySpread : public PreFilterPlugin,
   }
 
   const GpuTopologySpreadArgs args_;
+  // Changed in PreScore alone.
+  internal::TopologyScores scores_;
+  std::shared_ptr<const PodPlan> plan_;
+  std::shared_ptr<const PodMatcher> matcher_;  // of plan_
 };
 
 }  // namespace schedfw

@@ -66,8 +66,8 @@ inline Result<NcclHint> ParseNcclHint(std::string_view text) {
     if (!value) return value.error();
     const double least = is_proximity ? 0.7 : 0.85;
     if (!(*value >= least && *value <= 1)) {
-      return ParseError("." + key + ": " + number(*value) + " is out of range (allowed: " +
-                        number(least) + " to 1)");
+      return ParseError("." + key + ": " + number(*value) +
+                        " is out of range (allowed: " + number(least) + " to 1)");
     }
     out = *value;
     return {};

@@ -3,6 +3,7 @@
 #define SCHEDFW_PLUGINS_NETWORK_TOPOLOGY_AFFINITY_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedfw/base/simd.h"
 #include "schedfw/cluster/row_changes.h"
 #include "schedfw/framework/args.h"
 #include "schedfw/framework/host.h"
@@ -25,9 +27,12 @@ namespace schedfw {
 
 struct NetworkTopologyAffinityArgs {
   std::vector<std::string> levels = {
-      "topology.kubernetes.io/region",     "topology.kubernetes.io/zone",
-      "network.topology.nvidia.com/core",  "network.topology.nvidia.com/spine",
-      "network.topology.nvidia.com/leaf",  "network.topology.nvidia.com/accelerator",
+      "topology.kubernetes.io/region",
+      "topology.kubernetes.io/zone",
+      "network.topology.nvidia.com/core",
+      "network.topology.nvidia.com/spine",
+      "network.topology.nvidia.com/leaf",
+      "network.topology.nvidia.com/accelerator",
       "nvidia.com/gpu.clique",
   };
 };
@@ -63,7 +68,8 @@ inline Result<void> Validate(const NetworkTopologyAffinityArgs& args) {
 /// room is counted by requests and free GPUs, whatever else may keep a pod away. The rest of a
 /// group is what its minimum lacks. Pods without a group aren't looked at.
 ///
-/// A cycle costs O(changed nodes × requests + domains log domains).
+/// A cycle costs O(changed nodes × requests + domains log domains); all nodes have changed for a
+/// pod of another kind, and their pods are counted for one of another group.
 class NetworkTopologyAffinity : public PreScorePlugin,
                                 public BatchScorePlugin,
                                 public IncrementalPlugin {
@@ -81,8 +87,8 @@ class NetworkTopologyAffinity : public PreScorePlugin,
     BuildTree(snapshot);
     if (level_count_ == 0) return Status::Skip();
     CountRoom(snapshot, cycle.pod, group);
-    FindPath(std::max<std::int64_t>(1, LeastMembers(snapshot, cycle.pod, group) -
-                                           domains_.front().members));
+    FindPath(std::max<std::int64_t>(
+        1, LeastMembers(snapshot, cycle.pod, group) - domains_.front().members));
     return {};
   }
   Status ScoreNodes(const Cycle&, Rows rows, std::int64_t* out) const override {
@@ -109,12 +115,12 @@ class NetworkTopologyAffinity : public PreScorePlugin,
   // A part of the network, inside of its parent. The first is the whole.
   struct Domain {
     std::uint32_t parent = 0;
-    std::uint32_t depth = 0;    // how many levels it is below the whole
+    std::uint32_t depth = 0;  // how many levels it is below the whole
     StringId value = 0;
-    bool labelled = true;       // false: its nodes lack the label
+    bool labelled = true;  // false: its nodes lack the label
     std::vector<std::uint32_t> children;
-    std::int64_t room = 0;      // how many pods like this one fit
-    std::int64_t members = 0;   // how many of the group are there
+    std::int64_t room = 0;     // how many pods like this one fit
+    std::int64_t members = 0;  // how many of the group are there
     std::int64_t score = 0;
   };
 
@@ -171,23 +177,46 @@ class NetworkTopologyAffinity : public PreScorePlugin,
       std::sort(domain.children.begin(), domain.children.end(),
                 [&](std::uint32_t a, std::uint32_t b) { return name(a) < name(b); });
     }
-    changes_.Forget();
+    room_changes_.Forget();
+    member_changes_.Forget();
   }
 
-  // How many pods like this one fit on a node beside those that are there.
-  static std::int64_t RoomOn(const Snapshot& snapshot, const PodPlan& plan, Row row) {
-    std::int64_t out = snapshot.Allocatable(kPods)[row] - snapshot.PodCount()[row];
+  // How many pods like this one fit on each of some rows beside those that are there; at most
+  // 2^52 − 1. Quotients are those of whole numbers as long as these are below 2^53.
+  static void FindRoom(const Snapshot& snapshot, const PodPlan& plan, RowRange rows, double* out) {
+    const Row n = rows.size();
+    constexpr auto kCap = [](const std::int64_t* allocatable, const auto* taken, Row count,
+                             double amount, double* __restrict room) SCHEDFW_SIMD_LOOP {
+      for (Row i = 0; i < count; ++i) {
+        constexpr std::int64_t kMost = (std::int64_t{1} << 52) - 1;
+        std::int64_t left = allocatable[i] - taken[i];
+        left = left < 0 ? 0 : left;
+        left = left > kMost ? kMost : left;
+        const double fits = __builtin_floor(simd::ToDouble(left) / amount);
+        room[i] = fits < room[i] ? fits : room[i];
+      }
+    };
+    std::fill_n(out, n, 0x1p52 - 1);
+    RunSimd(kCap, snapshot.Allocatable(kPods) + rows.begin, snapshot.PodCount() + rows.begin, n,
+            1.0, out);
     for (const ResourceAmount& request : plan.requests) {
-      const std::int64_t left = snapshot.Allocatable(request.resource)[row] -
-                                snapshot.Requested(request.resource)[row];
-      out = std::min(out, left / request.amount);
+      RunSimd(kCap, snapshot.Allocatable(request.resource) + rows.begin,
+              snapshot.Requested(request.resource) + rows.begin, n,
+              static_cast<double>(request.amount), out);
     }
-    if (plan.gpus.count > 0 && snapshot.Gpus() != nullptr) {
+    if (plan.gpus.count == 0 || snapshot.Gpus() == nullptr) return;
+    for (Row i = 0; i < n; ++i) {
       std::int64_t gpus = 0;
-      for (const std::int16_t left : snapshot.Gpus()[row].left) gpus += left / plan.gpus.milli;
-      out = std::min(out, gpus / plan.gpus.count);
+      if (plan.gpus.IsShare()) {
+        for (const std::int16_t left : snapshot.Gpus()[rows.begin + i].left) {
+          gpus += left / plan.gpus.milli;
+        }
+      } else {
+        gpus = std::popcount(snapshot.Free()[rows.begin + i].mask);
+      }
+      const auto fits = static_cast<double>(gpus / plan.gpus.count);
+      out[i] = fits < out[i] ? fits : out[i];
     }
-    return std::max<std::int64_t>(out, 0);
   }
   static std::int64_t MembersOn(const Snapshot& snapshot, Group group, Row row) {
     const std::vector<PodPtr>& pods = snapshot.pods(row);
@@ -195,34 +224,56 @@ class NetworkTopologyAffinity : public PreScorePlugin,
                          [&](const PodPtr& pod) { return GroupOf(*pod) == group; });
   }
 
-  void CountRoom(const Snapshot& snapshot, const PodInfo& pod, Group group) {
-    const bool same = plan_ == pod.plan && group_ == group;
-    if (!same) changes_.Forget();
-    plan_ = pod.plan;
-    group_ = group;
-    const auto update = [&](Row row, std::int64_t room, std::int64_t members) {
-      const std::int64_t more_room = room - room_[row];
-      const std::int64_t more_members = members - members_[row];
-      room_[row] = room;
-      members_[row] = members;
-      if (more_room == 0 && more_members == 0) return;
-      for (std::uint32_t at = domain_of_[row];; at = domains_[at].parent) {
-        domains_[at].room += more_room;
-        domains_[at].members += more_members;
-        if (at == 0) break;
-      }
-    };
-    if (changes_.Find(snapshot, changed_)) {
-      for (const Row row : changed_) {
-        update(row, RoomOn(snapshot, *plan_, row), MembersOn(snapshot, group, row));
-      }
-      return;
+  // Adds what has changed on a node to its domain and all around it.
+  void Add(Row row, std::int64_t Domain::*count, std::int64_t more) {
+    if (more == 0) return;
+    for (std::uint32_t at = domain_of_[row];; at = domains_[at].parent) {
+      domains_[at].*count += more;
+      if (at == 0) break;
     }
-    for (Domain& domain : domains_) domain.room = domain.members = 0;
-    room_.assign(snapshot.size(), 0);
-    members_.assign(snapshot.size(), 0);
-    for (Row row = 0; row < snapshot.size(); ++row) {
-      update(row, RoomOn(snapshot, *plan_, row), MembersOn(snapshot, group, row));
+  }
+  // Sums up from what the nodes have.
+  void Sum(std::int64_t Domain::*count, const std::vector<std::int64_t>& by_row) {
+    for (Domain& domain : domains_) domain.*count = 0;
+    for (std::size_t row = 0; row < by_row.size(); ++row) {
+      domains_[domain_of_[row]].*count += by_row[row];
+    }
+    for (std::size_t i = domains_.size() - 1; i > 0; --i) {
+      domains_[domains_[i].parent].*count += domains_[i].*count;
+    }
+  }
+  void CountRoom(const Snapshot& snapshot, const PodInfo& pod, Group group) {
+    if (plan_ != pod.plan) room_changes_.Forget();
+    plan_ = pod.plan;
+    if (room_changes_.Find(snapshot, changed_)) {
+      for (const Row row : changed_) {
+        double room = 0;
+        FindRoom(snapshot, *plan_, {row, row + 1}, &room);
+        Add(row, &Domain::room, static_cast<std::int64_t>(room) - room_[row]);
+        room_[row] = static_cast<std::int64_t>(room);
+      }
+    } else {
+      buffer_.resize(snapshot.size());
+      room_.resize(snapshot.size());
+      FindRoom(snapshot, *plan_, snapshot.rows(), buffer_.data());
+      std::transform(buffer_.begin(), buffer_.end(), room_.begin(),
+                     [](double room) { return static_cast<std::int64_t>(room); });
+      Sum(&Domain::room, room_);
+    }
+    if (group_ != group) member_changes_.Forget();
+    group_ = group;
+    if (member_changes_.Find(snapshot, changed_)) {
+      for (const Row row : changed_) {
+        const std::int64_t members = MembersOn(snapshot, group, row);
+        Add(row, &Domain::members, members - members_[row]);
+        members_[row] = members;
+      }
+    } else {
+      members_.resize(snapshot.size());
+      for (Row row = 0; row < snapshot.size(); ++row) {
+        members_[row] = MembersOn(snapshot, group, row);
+      }
+      Sum(&Domain::members, members_);
     }
   }
 
@@ -283,13 +334,14 @@ class NetworkTopologyAffinity : public PreScorePlugin,
   // What follows is changed in PreScore alone. Of the nodes of the last cycle:
   std::uint64_t nodes_id_ = 0;
   std::int64_t level_count_ = 0;  // of those that some node has
-  std::vector<Domain> domains_;  // parents before children
+  std::vector<Domain> domains_;   // parents before children
   std::vector<std::uint32_t> domain_of_;
-  // Of the last pod's plan and group:
+  // Of the last pod's plan and group, by row:
   std::shared_ptr<const PodPlan> plan_;
   Group group_;
-  RowChanges changes_;
-  std::vector<std::int64_t> room_, members_;  // by row
+  RowChanges room_changes_, member_changes_;
+  std::vector<std::int64_t> room_, members_;
+  std::vector<double> buffer_;
   std::vector<Row> changed_;
   std::vector<std::int64_t> parts_;
   std::vector<std::uint32_t> path_;

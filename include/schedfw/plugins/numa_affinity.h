@@ -63,8 +63,8 @@ class NumaAffinity : public PreScorePlugin,
     for (Row i = 0; i < rows.size(); ++i) {
       const Row row = rows[i];
       const NumaZones* zones = by_zones ? cycle.snapshot.Numa(row) : nullptr;
-      const FreeGpus free = cycle.snapshot.Free() == nullptr ? FreeGpus{}
-                                                             : cycle.snapshot.Free()[row];
+      const FreeGpus free =
+          cycle.snapshot.Free() == nullptr ? FreeGpus{} : cycle.snapshot.Free()[row];
       if (share) {  // goes by what is left of each GPU
         out[i] = ScoreOf(cycle, row, zones);
         continue;
@@ -73,8 +73,8 @@ class NumaAffinity : public PreScorePlugin,
           (reinterpret_cast<std::uintptr_t>(zones) >> 4 ^ free.mask ^ free.topology * 37U) %
           memo.size();
       Known& known = memo[hash];
-      const bool same = known.score >= 0 && known.zones == zones &&
-                        known.free.mask == free.mask && known.free.topology == free.topology;
+      const bool same = known.score >= 0 && known.zones == zones && known.free.mask == free.mask &&
+                        known.free.topology == free.topology;
       if (!same) known = {zones, free, ScoreOf(cycle, row, zones)};
       out[i] = known.score;
     }

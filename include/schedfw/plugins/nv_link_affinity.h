@@ -69,8 +69,7 @@ class NvLinkAffinity : public PreScorePlugin,
     for (Row i = 0; i < rows.size(); ++i) {
       const GpuTopology* topology = cycle.snapshot.TopologyOf(rows[i]);
       const GpuMask chosen = internal::ChooseGpus(cycle, rows[i], NumaMask{0});
-      out[i] =
-          chosen == 0 ? 0 : ScoreOf(*topology, cycle.snapshot.Free()[rows[i]].mask, chosen);
+      out[i] = chosen == 0 ? 0 : ScoreOf(*topology, cycle.snapshot.Free()[rows[i]].mask, chosen);
     }
     return {};
   }
