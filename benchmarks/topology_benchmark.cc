@@ -105,8 +105,11 @@ Cluster MixedCluster(int nodes, int pods, bool shapes) {
     node.metadata.annotations[std::string(kGpuTopologyAnnotation)] = preset;
     node.metadata.annotations["nccl.nvidia.com/topology-hint"] =
         R"({"PCIProximity": 0.9, "NVLinkBandwidth": 0.)" + std::to_string(90 + i % 8) + "}";
-    node.metadata.labels["network.topology.nvidia.com/leaf"] = "leaf-" + std::to_string(i / 16);
-    node.metadata.labels["network.topology.nvidia.com/spine"] = "spine-" + std::to_string(i / 256);
+    auto& labels = node.metadata.labels;
+    labels["network.topology.nvidia.com/leaf"] = "leaf-" + std::to_string(i / 16);
+    labels["network.topology.nvidia.com/spine"] = "spine-" + std::to_string(i / 128);
+    labels["topology.kubernetes.io/zone"] = "zone-" + std::to_string(i / 128 % 8);
+    labels["topology.kubernetes.io/rack"] = "rack-" + std::to_string(i / 16);
     if (preset == kPresets[3]) {
       node.status.allocatable = node.status.capacity;
       (*node.status.allocatable)["nvidia.com/gpu"] = *Quantity::Parse("4");
@@ -129,8 +132,8 @@ Cluster MixedCluster(int nodes, int pods, bool shapes) {
 // the default plugins and by these and the topology plugins, in turn.
 void BM_TopologyPlugins(benchmark::State& state) {
   using Clock = std::chrono::steady_clock;
-  const Cluster cluster =
-      MixedCluster(static_cast<int>(state.range(0)), 1000, state.range(1) != 0);
+  const int nodes = static_cast<int>(state.range(0));
+  const Cluster cluster = MixedCluster(nodes, std::min(nodes, 1000), state.range(1) != 0);
   const std::vector<PodPtr> waiting = cluster.view().Pending();
   const std::unique_ptr<Scheduler> schedulers[] = {SchedulerWith(""),
                                                    SchedulerWith(kTopologyPlugins)};

@@ -143,6 +143,7 @@ def main():
             print(f"         {waiting} found no node")
     if args.png:
         draw(results, args.png)
+        print(args.png)
 
 
 def draw(results, path):

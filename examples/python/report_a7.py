@@ -136,6 +136,7 @@ def main():
     print("Placements are measured by placing; bandwidths are those of the model for these GPUs.")
     if args.png:
         draw(results, args.png)
+        print(args.png)
 
 
 def draw(results, path):
