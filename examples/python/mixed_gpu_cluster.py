@@ -93,10 +93,10 @@ def place(items, events, presets, profile, models):
         if placement.node is None:
             waiting += 1
             continue
-        topology, model = models[presets[placement.node]]
+        island_of, model = models[presets[placement.node]]
         gpus = cluster.gpus_of(f"default/{name}")
         ring = model.ring(gpus)
-        islands = {topology.islands[gpu] for gpu in gpus}
+        islands = {island_of[gpu] for gpu in gpus}
         rows.append((len(islands) == 1, ring.busbw, ring.cross_numa_share))
     return np.array(rows, float), waiting
 
@@ -118,7 +118,10 @@ def main():
     models = {}
     for preset, _, _ in KINDS:
         topology = NodeTopology.preset(preset)
-        models[preset] = (topology, BandwidthModel(topology))
+        island_of = [
+            i for gpu in topology.gpus for i, names in enumerate(topology.islands) if gpu in names
+        ]
+        models[preset] = (island_of, BandwidthModel(topology))
     items, presets = nodes(args.nodes)
     gpus = sum(int(item["status"]["capacity"][GPU]) for item in items)
     events = arrivals(args.jobs, gpus, args.load, args.seed)

@@ -298,10 +298,7 @@ class NodeTopology:
         return hash(self.to_json())
 
     def __repr__(self) -> str:
-        return (
-            f"<NodeTopology from {self._source}: {len(self.gpus)} GPUs in {len(self.islands)} "
-            f"islands, {len(self.nics)} NICs>"
-        )
+        return f"<NodeTopology from {self._source}: {len(self.gpus)} GPUs, {len(self.nics)} NICs>"
 
 
 def ranges(numbers: Iterable[int]) -> str:

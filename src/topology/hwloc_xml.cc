@@ -84,6 +84,14 @@ std::vector<CpuRange> ReadBits(std::string_view text, std::int32_t most) {
   return IdRanges(ids);
 }
 
+// A text that is only shown, which may hold any bytes.
+std::string Ascii(std::string text) {
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return text;
+}
+
 // What an OS device's name says: which library found it, and its number there.
 struct OsName {
   std::size_t library = 0;
@@ -260,6 +268,10 @@ class HwlocReader {
     const auto number = Number<unsigned>(type);
     // A number in versions 1 and 2, a set of bits in version 3.
     if (!number || (version3_ ? (*number & 32U) == 0 : *number != 3)) return;
+    if (!internal::IsDeviceName(name)) {
+      Refuse("an OpenFabrics device has the name " + Quoted(name),
+             std::string(internal::kAllowedNames));
+    }
     Found nic = At(walk);
     nic.kind = DeviceKind::kNic;
     nic.name = name;
@@ -323,7 +335,8 @@ class HwlocReader {
           memory != gpu_memory_.end() && found.kind == DeviceKind::kGpu) {
         device.gpu_numa = memory->second;
       }
-      if (found.kind == DeviceKind::kGpu && out_.gpu_model.empty()) out_.gpu_model = found.model;
+      if (found.kind == DeviceKind::kGpu && out_.gpu_model.empty())
+        out_.gpu_model = Ascii(found.model);
       out_.devices.push_back(std::move(device));
     }
     for (std::size_t a = 0; a < found_.size(); ++a) {

@@ -111,7 +111,10 @@ Device ReadDevice(const Field& field) {
   field.AsObject();
   Device out;
   out.name = field.Member("name").Text();
-  if (out.name.empty()) field.Member("name").Refuse("is empty", "a name");
+  if (!internal::IsDeviceName(out.name)) {
+    field.Member("name").Refuse(Field::Quoted(out.name) + " is not allowed",
+                                std::string(internal::kAllowedNames));
+  }
   const Field kind = field.Member("kind");
   if (kind.Text() == "NIC") {
     out.kind = DeviceKind::kNic;

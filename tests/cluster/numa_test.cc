@@ -71,7 +71,7 @@ TEST(Numa, ReadsPolicyAndScope) {
     NumaTable table;
     const auto zones = CompileNumaZones(
         Object("apiVersion: topology.node.k8s.io/v1alpha2\nkind: NodeResourceTopology\n"
-               "metadata: {name: n}\ntopologyPolicies: [" +
+               "metadata: {name: n1}\ntopologyPolicies: [" +
                policies + "]\nattributes: [" + attributes + "]\n"),
         dictionary, table);
     EXPECT_TRUE(zones.ok());
@@ -109,9 +109,9 @@ TEST(Numa, ReadsPolicyAndScope) {
 
 TEST(Numa, ReadsZonesOfNumaNodesOnly) {
   const Cluster cluster = Parse(
-      NumaNode("n", "cpu: 8") +
+      NumaNode("n1", "cpu: 8") +
       "---\napiVersion: topology.node.k8s.io/v1alpha1\nkind: NodeResourceTopology\n"
-      "metadata: {name: n}\ntopologyPolicies: [SingleNUMANodePodLevel]\nzones:\n"
+      "metadata: {name: n1}\ntopologyPolicies: [SingleNUMANodePodLevel]\nzones:\n"
       "- {name: node-3, type: Node, costs: [{name: node-3, value: 10}, {name: node-0, value: 21}],"
       " resources: [{name: cpu, capacity: 4, allocatable: 4, available: 1500m}]}\n"
       "- {name: socket-0, type: Socket, resources: [{name: cpu, available: 9}]}\n"
@@ -124,14 +124,14 @@ TEST(Numa, ReadsZonesOfNumaNodesOnly) {
   EXPECT_EQ(layout.ids, (std::vector<std::uint8_t>{3, 0}));
   EXPECT_EQ(layout.by_id, (std::vector<std::uint32_t>{1, 0}));
   EXPECT_EQ(layout.costs, (std::vector<std::int64_t>{10, 21, 255, 255}));
-  EXPECT_EQ(LeftOf(view, "n", "cpu"), (Left{1500, -1}));
-  EXPECT_EQ(LeftOf(view, "n", "memory"), (Left{-1, 0}));
+  EXPECT_EQ(LeftOf(view, "n1", "cpu"), (Left{1500, -1}));
+  EXPECT_EQ(LeftOf(view, "n1", "memory"), (Left{-1, 0}));
 }
 
 TEST(Numa, SaysWhatIsWrong) {
   const std::string head =
       "apiVersion: topology.node.k8s.io/v1alpha2\nkind: NodeResourceTopology\n"
-      "metadata: {name: n}\nzones:\n- name: node-0\n  type: Node\n";
+      "metadata: {name: n1}\nzones:\n- name: node-0\n  type: Node\n";
   const auto error = [&](const std::string& rest) {
     const auto cluster = testing::TryParse(head + rest);
     return cluster.ok() ? std::string("none") : cluster.error().message();
@@ -155,7 +155,7 @@ TEST(Numa, SaysWhatIsWrong) {
          "zones[0].resources[0].allocatable: -1 is negative (allowed: zero or more)");
   expect("attributes: pod\n", "NodeResourceTopology n: attributes: expected a list");
   // Without a version it says which one.
-  const auto unversioned = testing::TryParse("kind: NodeResourceTopology\nmetadata: {name: n}\n");
+  const auto unversioned = testing::TryParse("kind: NodeResourceTopology\nmetadata: {name: n1}\n");
   ASSERT_FALSE(unversioned.ok());
   EXPECT_NE(unversioned.error().message().find(
                 "apiVersion: must be given (allowed for a NodeResourceTopology: "
@@ -163,9 +163,9 @@ TEST(Numa, SaysWhatIsWrong) {
             std::string::npos)
       << unversioned.error().message();
   // An event that is refused changes nothing.
-  Cluster cluster = Parse(NumaNode("n", "cpu: 8") + Topology("n", "", {"cpu: 4"}));
+  Cluster cluster = Parse(NumaNode("n1", "cpu: 8") + Topology("n1", "", {"cpu: 4"}));
   const std::string before = CanonicalDump(cluster.view());
-  EXPECT_FALSE(cluster.Upsert(Object(Topology("n", "", {"cpu: 9E"}))).ok());
+  EXPECT_FALSE(cluster.Upsert(Object(Topology("n1", "", {"cpu: 9E"}))).ok());
   EXPECT_EQ(CanonicalDump(cluster.view()), before);
 }
 
@@ -267,11 +267,11 @@ TEST(Numa, PodsTakeWhatTheKubeletWouldGiveThem) {
     SCOPED_TRACE(i);
     const TakeCase& c = cases[i];
     Cluster cluster =
-        Parse(NumaNode("n", "cpu: 64, memory: 64Gi, a.b/c: 8") + Topology("n", c.policy, c.zones) +
+        Parse(NumaNode("n1", "cpu: 64, memory: 64Gi, a.b/c: 8") + Topology("n1", c.policy, c.zones) +
               NumaPod("p", c.containers, c.burstable));
     const std::string before = CanonicalDump(cluster.view());
-    Assume(cluster, "p", "n");
-    EXPECT_EQ(LeftOf(cluster.view(), "n", c.resource), c.left);
+    Assume(cluster, "p", "n1");
+    EXPECT_EQ(LeftOf(cluster.view(), "n1", c.resource), c.left);
     ASSERT_TRUE(cluster.ForgetPod(*cluster.view().FindPod("default", "p")).ok());
     EXPECT_EQ(CanonicalDump(cluster.view()), before);
   }
@@ -279,79 +279,79 @@ TEST(Numa, PodsTakeWhatTheKubeletWouldGiveThem) {
 
 TEST(Numa, AReportCountsThePodsThatAreThere) {
   const std::string zones = "cpu: 4, memory: 8Gi";
-  Cluster cluster = Parse(NumaNode("n", "cpu: 8, memory: 16Gi") +
-                          Topology("n", "SingleNUMANodePodLevel", {zones, zones}) +
+  Cluster cluster = Parse(NumaNode("n1", "cpu: 8, memory: 16Gi") +
+                          Topology("n1", "SingleNUMANodePodLevel", {zones, zones}) +
                           NumaPod("p", {"cpu: 2, memory: 1Gi"}));
-  Assume(cluster, "p", "n");
+  Assume(cluster, "p", "n1");
   const std::uint64_t key = cluster.view().FindPod("default", "p")->Key();
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{2000, 4000}));
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
   // The same again says nothing new.
-  ASSERT_TRUE(cluster.Upsert(Object(Topology("n", "SingleNUMANodePodLevel", {zones, zones}))).ok());
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{2000, 4000}));
+  ASSERT_TRUE(cluster.Upsert(Object(Topology("n1", "SingleNUMANodePodLevel", {zones, zones}))).ok());
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
   EXPECT_NE(cluster.view().NumaTakesOf(key), nullptr);
   const std::uint64_t generation = cluster.view().Generations()[0];
   ASSERT_TRUE(cluster
-                  .Upsert(Object(Topology("n", "SingleNUMANodePodLevel",
+                  .Upsert(Object(Topology("n1", "SingleNUMANodePodLevel",
                                           {zones, "cpu: 2/4, memory: 7Gi/8Gi"})))
                   .ok());
   EXPECT_GT(cluster.view().Generations()[0], generation);
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{4000, 2000}));
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{4000, 2000}));
   EXPECT_EQ(cluster.view().NumaTakesOf(key), nullptr);
   ASSERT_TRUE(cluster.DeletePod("default", "p").ok());
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{4000, 2000}));  // until the next report
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{4000, 2000}));  // until the next report
 }
 
 TEST(Numa, ObjectsAndNodesComeInAnyOrder) {
-  const std::string node = NumaNode("n", "cpu: 8, memory: 16Gi");
-  const std::string topology = Topology("n", "SingleNUMANodePodLevel", {"cpu: 4", "cpu: 4"});
+  const std::string node = NumaNode("n1", "cpu: 8, memory: 16Gi");
+  const std::string topology = Topology("n1", "SingleNUMANodePodLevel", {"cpu: 4", "cpu: 4"});
   Cluster cluster = Parse(topology + NumaPod("p", {"cpu: 2, memory: 1Gi"}));
   EXPECT_FALSE(cluster.view().HasNuma());
   ASSERT_TRUE(cluster.AddNode(api::ParseObjects(NumaNode("m", "cpu: 8"))->nodes[0]).ok());
   ASSERT_TRUE(cluster.AddNode(api::ParseObjects(node)->nodes[0]).ok());
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{4000, 4000}));
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{4000, 4000}));
   EXPECT_EQ(LeftOf(cluster.view(), "m", "cpu"), Left{});
-  Assume(cluster, "p", "n");
+  Assume(cluster, "p", "n1");
   ASSERT_TRUE(cluster.FinishBinding(*cluster.view().FindPod("default", "p")).ok());
   // It stays as it is when the node or the pod changes, and when the node comes back.
   ASSERT_TRUE(
-      cluster.UpdateNode(api::ParseObjects(NumaNode("n", "cpu: 9, memory: 16Gi"))->nodes[0]).ok());
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{2000, 4000}));
+      cluster.UpdateNode(api::ParseObjects(NumaNode("n1", "cpu: 9, memory: 16Gi"))->nodes[0]).ok());
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
   api::Pod pod = PodOf(NumaPod("p", {"cpu: 2, memory: 1Gi"}));
-  pod.spec.node_name = "n";
+  pod.spec.node_name = "n1";
   pod.metadata.labels["a"] = "b";
   ASSERT_TRUE(cluster.UpdatePod(pod).ok());
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{2000, 4000}));
-  ASSERT_TRUE(cluster.DeleteNode("n").ok());
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
+  ASSERT_TRUE(cluster.DeleteNode("n1").ok());
   ASSERT_TRUE(cluster.AddNode(api::ParseObjects(node)->nodes[0]).ok());
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{2000, 4000}));
-  ASSERT_TRUE(cluster.DeleteNode("n").ok());
-  ASSERT_TRUE(cluster.Upsert(Object(Topology("n", "", {"cpu: 1", "cpu: 3"}))).ok());
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
+  ASSERT_TRUE(cluster.DeleteNode("n1").ok());
+  ASSERT_TRUE(cluster.Upsert(Object(Topology("n1", "", {"cpu: 1", "cpu: 3"}))).ok());
   ASSERT_TRUE(cluster.AddNode(api::ParseObjects(node)->nodes[0]).ok());
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{1000, 3000}));
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{1000, 3000}));
 }
 
 TEST(Numa, PodsThatCameWithTheirNodeAreCountedByTheReport) {
   Cluster cluster =
-      Parse(NumaNode("n", "cpu: 8, memory: 16Gi") + Topology("n", "", {"cpu: 2/4", "cpu: 4"}) +
+      Parse(NumaNode("n1", "cpu: 8, memory: 16Gi") + Topology("n1", "", {"cpu: 2/4", "cpu: 4"}) +
             NumaPod("p", {"cpu: 2, memory: 1Gi"}, false, "  nodeName: n\n"));
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{2000, 4000}));
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
   ASSERT_TRUE(cluster.DeletePod("default", "p").ok());
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{2000, 4000}));
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
 }
 
 TEST(Numa, DryRunsMoveThem) {
   Cluster cluster =
-      Parse(NumaNode("n", "cpu: 8, memory: 16Gi") +
-            Topology("n", "BestEffortPodLevel", {"cpu: 4", "cpu: 4"}) +
+      Parse(NumaNode("n1", "cpu: 8, memory: 16Gi") +
+            Topology("n1", "BestEffortPodLevel", {"cpu: 4", "cpu: 4"}) +
             NumaPod("p", {"cpu: 3, memory: 1Gi"}) + NumaPod("q", {"cpu: 2, memory: 1Gi"}) +
             NumaPod("r", {"cpu: 4, memory: 1Gi"}));
-  Assume(cluster, "p", "n");
-  Assume(cluster, "q", "n");
+  Assume(cluster, "p", "n1");
+  Assume(cluster, "q", "n1");
   const PodPtr p = cluster.view().FindPod("default", "p");
   const PodPtr q = cluster.view().FindPod("default", "q");
   const PodPtr r = cluster.view().FindPod("default", "r");
   DryRun run(cluster.view());
-  const auto left = [&] { return LeftOf(run.view(), "n", "cpu"); };
+  const auto left = [&] { return LeftOf(run.view(), "n1", "cpu"); };
   EXPECT_EQ(left(), (Left{1000, 2000}));
   run.RemovePod(*p, 0);
   run.RemovePod(*q, 0);
@@ -367,21 +367,21 @@ TEST(Numa, DryRunsMoveThem) {
   EXPECT_EQ(left(), (Left{0, 0}));
   run.RemovePod(*r, 0);
   EXPECT_EQ(left(), (Left{1000, 2000}));
-  EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{1000, 2000}));
+  EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{1000, 2000}));
 }
 
 TEST(Numa, CheckpointsKeepThem) {
   const std::string zones = "cpu: 4, memory: 8Gi";
   const std::string gone = NumaNode("gone", "cpu: 8, memory: 16Gi");
   Cluster cluster =
-      Parse(NumaNode("n", "cpu: 8, memory: 16Gi") + gone +
-            Topology("n", "SingleNUMANodePodLevel", {zones, zones}) +
+      Parse(NumaNode("n1", "cpu: 8, memory: 16Gi") + gone +
+            Topology("n1", "SingleNUMANodePodLevel", {zones, zones}) +
             Topology("gone", "SingleNUMANodePodLevel", {"cpu: 2/4", zones}) +
             Topology("later", "BestEffortPodLevel", {zones}) +
             NumaPod("a", {"cpu: 3, memory: 1Gi"}) + NumaPod("b", {"cpu: 2, memory: 1Gi"}) +
             NumaPod("c", {"cpu: 2, memory: 1Gi"}) + NumaPod("d", {"cpu: 1, memory: 1Gi"}));
   for (const auto& [pod, node] :
-       {std::pair("a", "n"), std::pair("b", "n"), std::pair("c", "gone"), std::pair("d", "n")}) {
+       {std::pair("a", "n1"), std::pair("b", "n1"), std::pair("c", "gone"), std::pair("d", "n1")}) {
     Assume(cluster, pod, node);
     if (std::string(pod) == "d") continue;
     ASSERT_TRUE(cluster.FinishBinding(*cluster.view().FindPod("default", pod)).ok());
@@ -398,7 +398,7 @@ TEST(Numa, CheckpointsKeepThem) {
   const auto done = restored.Restore(file);
   ASSERT_TRUE(done.ok()) << done.error().message();
   EXPECT_EQ(CanonicalDump(other.view()), CanonicalDump(cluster.view()));
-  EXPECT_EQ(LeftOf(other.view(), "n", "cpu"), (Left{4000, 2000}));
+  EXPECT_EQ(LeftOf(other.view(), "n1", "cpu"), (Left{4000, 2000}));
   for (SchedulingLoop* each : {&loop, &restored}) {
     ASSERT_TRUE(each->AddNode(api::ParseObjects(gone)->nodes[0]).ok());
   }
@@ -424,7 +424,7 @@ class RandomZones {
 
  private:
   std::string Amount(std::uint64_t most) { return std::to_string(random_.Below(most + 1)); }
-  std::string NodeName(std::uint64_t i) { return "n" + std::to_string(i); }
+  std::string NodeName(std::uint64_t i) { return "n1" + std::to_string(i); }
   std::string RandomTopology(const std::string& name) {
     static const std::vector<std::string> kPolicies = {
         "SingleNUMANodePodLevel", "SingleNUMANodeContainerLevel", "RestrictedContainerLevel",

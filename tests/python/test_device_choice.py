@@ -124,7 +124,7 @@ def test_a15_hint_out_of_range_harms_nobody(tmp_path, capsys):
     assert err.splitlines() == [
         f'Node over: metadata.annotations."{HINT}".PCIProximity: 1.5 is out of range '
         "(allowed: 0.7 to 1) (NcclTopologyHint goes on without)",
-        f'Node torn: metadata.annotations."{HINT}": invalid JSON at byte 18: expected \',\' or '
+        f"Node torn: metadata.annotations.\"{HINT}\": invalid JSON at byte 18: expected ',' or "
         "'}' (NcclTopologyHint goes on without)",
     ]
     loaded = schedfw.Cluster.load(path)

@@ -51,6 +51,22 @@ inline constexpr std::string_view kAllowedLinks =
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 inline bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+// NV# counts with any number.
+inline bool IsLinkName(std::string_view text) {
+  return ParseLink(text).has_value() || (text.size() > 2 && text.starts_with("NV") &&
+                                         std::all_of(text.begin() + 2, text.end(), IsDigit));
+}
+
+// mlx5_0, NIC10, ibp24s0, …
+inline bool IsDeviceName(std::string_view text) {
+  return !text.empty() && text.size() <= 64 && IsLetter(text.front()) && !IsLinkName(text) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return IsLetter(c) || IsDigit(c) || c == '_' || c == '-' || c == '.' || c == '@';
+         });
+}
+inline constexpr std::string_view kAllowedNames =
+    "a letter, then letters, digits and _-.@, at most 64, and no link";
+
 // A piece of input for a message: in quotes, on one line, ASCII, cut off.
 inline std::string QuotedInput(std::string_view text, std::size_t most = 60) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -258,17 +274,6 @@ class NvidiaSmiReader {
     return text.size() > 3 && text.starts_with("GPU") && text.size() <= 12 &&
            std::all_of(text.begin() + 3, text.end(), IsDigit);
   }
-  static bool IsLink(std::string_view text) {
-    return ParseLink(text).has_value() || (text.size() > 2 && text.starts_with("NV") &&
-                                           std::all_of(text.begin() + 2, text.end(), IsDigit));
-  }
-  // mlx5_0, NIC10, ibp24s0, …
-  static bool IsDevice(std::string_view text) {
-    return !text.empty() && text.size() <= 64 && IsLetter(text.front()) && !IsLink(text) &&
-           std::all_of(text.begin(), text.end(), [](char c) {
-             return IsLetter(c) || IsDigit(c) || c == '_' || c == '-' || c == '.' || c == '@';
-           });
-  }
   static bool HasDigit(std::string_view text) {
     return std::any_of(text.begin(), text.end(), IsDigit);
   }
@@ -298,7 +303,7 @@ class NvidiaSmiReader {
       out = {};
       out.line = line;
       out.prefix = at;
-      while (at < cells.size() && IsDevice(cells[at].text)) {
+      while (at < cells.size() && IsDeviceName(cells[at].text)) {
         Heading heading{};
         if (ReadHeading(cells, at, heading) != 0) break;
         out.devices.push_back(cells[at++].text);
@@ -335,7 +340,7 @@ class NvidiaSmiReader {
     const std::size_t at = header.prefix < cells.size() ? header.prefix : 0;
     const bool text =
         std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.text == "="; });
-    if (!text && at + 1 < cells.size() && IsLink(cells[at + 1].text)) return at;
+    if (!text && at + 1 < cells.size() && IsLinkName(cells[at + 1].text)) return at;
     return cells.size();
   }
 
@@ -359,7 +364,7 @@ class NvidiaSmiReader {
     }
     if (!in_rows_) {
       // A sentence that names a device is no row.
-      if (!header_.IsLikely() && (at + 1 == cells.size() || !IsLink(cells[at + 1].text))) {
+      if (!header_.IsLikely() && (at + 1 == cells.size() || !IsLinkName(cells[at + 1].text))) {
         return std::nullopt;
       }
       DropNames(cells);
@@ -427,7 +432,8 @@ class NvidiaSmiReader {
     const std::size_t row = found->second;
     if (row_lines_[row] != 0) {
       // Behind the matrix a sentence may begin with a device.
-      if (complete && (at + 1 == cells.size() || !IsLink(cells[at + 1].text))) return std::nullopt;
+      if (complete && (at + 1 == cells.size() || !IsLinkName(cells[at + 1].text)))
+        return std::nullopt;
       return Here("the row of " + name + " is given twice, first on line " +
                   std::to_string(row_lines_[row]) + " (allowed: once)");
     }
@@ -545,7 +551,7 @@ class NvidiaSmiReader {
       Device& device = out_.devices[found->second];
       const std::string& alias = cells[value].text;
       const bool known = device.kind != DeviceKind::kNic || !device.alias.empty();
-      if (!known && IsDevice(alias) && alias != device.name) device.alias = alias;
+      if (!known && IsDeviceName(alias) && alias != device.name) device.alias = alias;
       return;
     }
   }
