@@ -173,7 +173,7 @@ class NumactlReader {
       if (!value) return Here(Quoted(words[i]) + " is no distance (allowed: 0 to 255)");
       values.push_back(*value);
     }
-    distance_lines_.push_back({*row, std::move(values)});
+    distance_lines_.emplace_back(*row, std::move(values));
     return std::nullopt;
   }
 

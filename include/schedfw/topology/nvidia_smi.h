@@ -308,7 +308,10 @@ class NvidiaSmiReader {
         if (ReadHeading(cells, at, heading) != 0) break;
         out.devices.push_back(cells[at++].text);
       }
-      for (Heading heading{}; const std::size_t size = ReadHeading(cells, at, heading);) {
+      while (at < cells.size()) {
+        Heading heading{};
+        const std::size_t size = ReadHeading(cells, at, heading);
+        if (size == 0) break;
         out.headings.emplace_back(heading, cells[at].column);
         at += size;
       }
@@ -601,7 +604,7 @@ inline std::string NvidiaSmiText(const NodeTopology& topology) {
   std::string out;
   for (const Device& device : devices) out += "\t" + device.name;
   out += "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n";
-  const auto or_unknown = [](std::string text) { return text.empty() ? "N/A" : text; };
+  const auto or_unknown = [](const std::string& text) { return text.empty() ? "N/A" : text; };
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Device& device = devices[i];
     out += device.name;
