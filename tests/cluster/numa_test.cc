@@ -267,8 +267,8 @@ TEST(Numa, PodsTakeWhatTheKubeletWouldGiveThem) {
     SCOPED_TRACE(i);
     const TakeCase& c = cases[i];
     Cluster cluster =
-        Parse(NumaNode("n1", "cpu: 64, memory: 64Gi, a.b/c: 8") + Topology("n1", c.policy, c.zones) +
-              NumaPod("p", c.containers, c.burstable));
+        Parse(NumaNode("n1", "cpu: 64, memory: 64Gi, a.b/c: 8") +
+              Topology("n1", c.policy, c.zones) + NumaPod("p", c.containers, c.burstable));
     const std::string before = CanonicalDump(cluster.view());
     Assume(cluster, "p", "n1");
     EXPECT_EQ(LeftOf(cluster.view(), "n1", c.resource), c.left);
@@ -286,7 +286,8 @@ TEST(Numa, AReportCountsThePodsThatAreThere) {
   const std::uint64_t key = cluster.view().FindPod("default", "p")->Key();
   EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
   // The same again says nothing new.
-  ASSERT_TRUE(cluster.Upsert(Object(Topology("n1", "SingleNUMANodePodLevel", {zones, zones}))).ok());
+  ASSERT_TRUE(
+      cluster.Upsert(Object(Topology("n1", "SingleNUMANodePodLevel", {zones, zones}))).ok());
   EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
   EXPECT_NE(cluster.view().NumaTakesOf(key), nullptr);
   const std::uint64_t generation = cluster.view().Generations()[0];

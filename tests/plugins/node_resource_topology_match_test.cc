@@ -230,10 +230,11 @@ TEST(NodeResourceTopologyMatch, ContainersTakeZonesOneAfterAnother) {
 }
 
 TEST(NodeResourceTopologyMatch, OverheadAndPodLevelResources) {
-  const std::string node = NumaNode("n", "cpu: 8, memory: 16Gi") +
-                           Topology("n", kPodLevel, {"cpu: 4, memory: 8Gi", "cpu: 4, memory: 8Gi"});
+  const std::string node =
+      NumaNode("n1", "cpu: 8, memory: 16Gi") +
+      Topology("n1", kPodLevel, {"cpu: 4, memory: 8Gi", "cpu: 4, memory: 8Gi"});
   const auto verdict = [&](const std::vector<std::string>& containers, const std::string& spec) {
-    return Verdicts(node + NumaPod("p", containers, false, spec)).at("n");
+    return Verdicts(node + NumaPod("p", containers, false, spec)).at("n1");
   };
   // At pod scope upstream counts overhead, the kubelet doesn't.
   EXPECT_EQ(verdict({"cpu: 4, memory: 1Gi"}, "  overhead: {cpu: 250m}\n"), "cannot align pod");
@@ -246,7 +247,7 @@ TEST(NodeResourceTopologyMatch, OverheadAndPodLevelResources) {
   EXPECT_EQ(verdict({"cpu: 6, memory: 1Gi"}, whole), "");
   EXPECT_EQ(Scores(node + NumaPod("p", {"cpu: 6, memory: 1Gi", ""}, false, whole),
                    NumaScoring::kLeastAllocated)
-                .at("n"),
+                .at("n1"),
             100);
 }
 
@@ -320,11 +321,11 @@ TEST(NodeResourceTopologyMatch, ScoresZones) {
 
 TEST(NodeResourceTopologyMatch, ScoresTheWorstZoneThatCounts) {
   const std::string node =
-      NumaNode("n", "cpu: 12, memory: 16Gi") +
-      Topology("n", kContainerLevel,
+      NumaNode("n1", "cpu: 12, memory: 16Gi") +
+      Topology("n1", kContainerLevel,
                {"cpu: 1/4, memory: 0/4Gi", "cpu: 8, memory: 4Gi", "cpu: 3, memory: 4Gi"});
   const auto score = [&](const std::vector<std::string>& containers) {
-    return Scores(node + NumaPod("p", containers), NumaScoring::kLeastAllocated).at("n");
+    return Scores(node + NumaPod("p", containers), NumaScoring::kLeastAllocated).at("n1");
   };
   EXPECT_EQ(score({"cpu: 2, memory: 1Gi"}), (33 + 75) / 2);
   // The mean of the containers, init containers included; parts of cores count as whole ones.
@@ -334,12 +335,12 @@ TEST(NodeResourceTopologyMatch, ScoresTheWorstZoneThatCounts) {
 
 TEST(NodeResourceTopologyMatch, ScoresBalance) {
   const std::string node =
-      NumaNode("n", "cpu: 8") + Topology("n", kPodLevel, {"cpu: 4, memory: 1Gi"});
+      NumaNode("n1", "cpu: 8") + Topology("n1", kPodLevel, {"cpu: 4, memory: 1Gi"});
   EXPECT_EQ(Scores(node + NumaPod("p", {"cpu: 2, memory: 1Gi"}), NumaScoring::kBalancedAllocation)
-                .at("n"),
+                .at("n1"),
             static_cast<std::int64_t>((1 - 0.125) * 100));
   EXPECT_EQ(Scores(node + NumaPod("p", {"cpu: 5, memory: 1Gi"}), NumaScoring::kBalancedAllocation)
-                .at("n"),
+                .at("n1"),
             0);
 }
 
@@ -415,11 +416,11 @@ TEST(NodeResourceTopologyMatch, ScoresTheDistanceOfZones) {
 TEST(NodeResourceTopologyMatch, TooManyZonesScoreNothing) {
   const auto score = [](std::size_t zones, int cpus) {
     const std::vector<std::string> list(zones, "cpu: 1, memory: 1Gi");
-    return Scores(NumaNode("n", "cpu: 64, memory: 64Gi") +
-                      Topology("n", "BestEffortPodLevel", list) +
+    return Scores(NumaNode("n1", "cpu: 64, memory: 64Gi") +
+                      Topology("n1", "BestEffortPodLevel", list) +
                       NumaPod("p", {"cpu: " + std::to_string(cpus) + ", memory: 1Gi"}),
                   NumaScoring::kLeastNumaNodes)
-        .at("n");
+        .at("n1");
   };
   EXPECT_EQ(score(8, 8), 10);
   EXPECT_EQ(score(12, 12), 0);  // below zero upstream, which fails the cycle
@@ -566,7 +567,8 @@ TEST(NodeResourceTopologyMatch, ArgumentsAreChecked) {
   expect("scoringStrategy: {resources: []}", "scoringStrategy.type: must be given");
   expect("preemptionMode: On", "preemptionMode: ");
   expect("cache: {informerMode: Own}", "cache.informerMode: ");
-  expect("filterRestrict: true", "unknown field \"filterRestrict\"");
+  expect("filterRestrict: true",
+         "unknown field \"profiles[0].pluginConfig[0].args.filterRestrict\"");
 }
 
 // As the manual of scheduler-plugins has it for nodes whose reports come often.

@@ -122,13 +122,13 @@ TEST(NvLinkAffinity, ScoresDoNotDependOnNodesThatAreNotThere) {
 }
 
 TEST(TopologyAnnotation, WhatCannotBeUsedIsSaidAndHarmsNobody) {
-  const Cluster cluster =
-      Parse(GpuNodeYaml("a", 8, "dgx-a100") + GpuNodeYaml("b", 8, "dgx-z9") +
-            GpuNodeYaml("c", 8, "split-socket-4") + GpuNodeYaml("d", 2, "\"\\tGPU0\\tGPU1\\n" +
-            std::string("GPU0\\t X \\tNV4\\nGPU1\\tNV4\\t X \\n\"")) + GpuNodeYaml("e", 2) +
-            GpuPodYaml("p", 2));
-  const auto scheduler =
-      MakeScheduler(ConfigYaml("{name: NumaAffinity}, {name: NvLinkAffinity}"));
+  const Cluster cluster = Parse(
+      GpuNodeYaml("a", 8, "dgx-a100") + GpuNodeYaml("b", 8, "dgx-z9") +
+      GpuNodeYaml("c", 8, "split-socket-4") +
+      GpuNodeYaml("d", 2,
+                  "\"\\tGPU0\\tGPU1\\n" + std::string("GPU0\\t X \\tNV4\\nGPU1\\tNV4\\t X \\n\"")) +
+      GpuNodeYaml("e", 2) + GpuPodYaml("p", 2));
+  const auto scheduler = MakeScheduler(ConfigYaml("{name: NumaAffinity}, {name: NvLinkAffinity}"));
   const NodeScores scores = Scores(*scheduler, cluster, "p", "NvLinkAffinity");
   EXPECT_GT(scores.at("a"), 90);
   EXPECT_EQ(scores.at("b"), 0);
@@ -140,9 +140,9 @@ TEST(TopologyAnnotation, WhatCannotBeUsedIsSaidAndHarmsNobody) {
   ASSERT_EQ(problems.size(), 2U);
   EXPECT_EQ(problems[0].node, "b");
   EXPECT_EQ(problems[0].plugin, "NumaAffinity");
-  EXPECT_NE(problems[0].message.find(
-                "metadata.annotations.\"device-plugin.nvidia.com/gpu-topology\": "),
-            std::string::npos)
+  EXPECT_NE(
+      problems[0].message.find("metadata.annotations.\"device-plugin.nvidia.com/gpu-topology\": "),
+      std::string::npos)
       << problems[0].message;
   EXPECT_NE(problems[0].message.find("dgx-z9"), std::string::npos) << problems[0].message;
   EXPECT_EQ(problems[1].node, "c");
@@ -156,9 +156,9 @@ TEST(NumaAffinity, ScoresByPairsOnOneNumaNode) {
                                 GpuPodYaml("p1", 1) + GpuPodYaml("none", 0));
   const auto scheduler = MakeScheduler(ConfigYaml("{name: NumaAffinity}"));
   const NodeScores four = Scores(*scheduler, cluster, "p4", "NumaAffinity");
-  EXPECT_EQ(four.at("split"), 33);   // 2 of 6 pairs
-  EXPECT_EQ(four.at("dgx"), 33);     // two GPUs on each NUMA node
-  EXPECT_EQ(four.at("pcie"), 100);   // four on each socket
+  EXPECT_EQ(four.at("split"), 33);  // 2 of 6 pairs
+  EXPECT_EQ(four.at("dgx"), 33);    // two GPUs on each NUMA node
+  EXPECT_EQ(four.at("pcie"), 100);  // four on each socket
   EXPECT_EQ(four.at("unknown"), 0);
   EXPECT_EQ(Scores(*scheduler, cluster, "p2", "NumaAffinity").at("split"), 100);
   EXPECT_EQ(Scores(*scheduler, cluster, "p1", "NumaAffinity").at("split"), 100);
@@ -196,20 +196,20 @@ TEST(NcclTopologyHint, A15RefusesWhatIsOutOfRangeOrMalformed) {
   EXPECT_EQ(error(""), ": invalid JSON at byte 0: no value");
   EXPECT_EQ(error("{\"PCIProximity\": nan}"), ": invalid JSON at byte 17: expected a value");
   EXPECT_EQ(error("{\"PCIProximity\": 1e999}"), ".PCIProximity: 1e999 is out of range");
-  EXPECT_EQ(error("{\"PCIProximity\": 1} x"), ": invalid JSON at byte 20: more text behind the object");
+  EXPECT_EQ(error("{\"PCIProximity\": 1} x"),
+            ": invalid JSON at byte 20: more text behind the object");
 }
 
 TEST(NcclTopologyHint, A15HarmsNoOtherNode) {
   const auto hint = [](const std::string& value) {
     return "nccl.nvidia.com/topology-hint: '" + value + "'";
   };
-  const Cluster cluster =
-      Parse(GpuNodeYaml("best", 8, "", "", hint(R"({"PCIProximity": 1, "NVLinkBandwidth": 1})")) +
-            GpuNodeYaml("least", 8, "", "",
-                        hint(R"({"PCIProximity": 0.7, "NVLinkBandwidth": 0.85})")) +
-            GpuNodeYaml("over", 8, "", "", hint(R"({"PCIProximity": 2, "NVLinkBandwidth": 1})")) +
-            GpuNodeYaml("torn", 8, "", "", hint("{\"PCIProx")) + GpuNodeYaml("plain", 8) +
-            GpuPodYaml("p", 1));
+  const Cluster cluster = Parse(
+      GpuNodeYaml("best", 8, "", "", hint(R"({"PCIProximity": 1, "NVLinkBandwidth": 1})")) +
+      GpuNodeYaml("least", 8, "", "", hint(R"({"PCIProximity": 0.7, "NVLinkBandwidth": 0.85})")) +
+      GpuNodeYaml("over", 8, "", "", hint(R"({"PCIProximity": 2, "NVLinkBandwidth": 1})")) +
+      GpuNodeYaml("torn", 8, "", "", hint("{\"PCIProx")) + GpuNodeYaml("plain", 8) +
+      GpuPodYaml("p", 1));
   const auto scheduler = MakeScheduler(ConfigYaml("{name: NcclTopologyHint}"));
   EXPECT_EQ(Scores(*scheduler, cluster, "p", "NcclTopologyHint"),
             (NodeScores{{"best", 100}, {"least", 79}, {"over", 0}, {"torn", 0}, {"plain", 0}}));
@@ -217,9 +217,10 @@ TEST(NcclTopologyHint, A15HarmsNoOtherNode) {
       scheduler->framework("default-scheduler")->CheckNodes(cluster.view());
   ASSERT_EQ(problems.size(), 2U);
   EXPECT_EQ(problems[0].node, "over");
-  EXPECT_EQ(problems[0].message,
-            "metadata.annotations.\"nccl.nvidia.com/topology-hint\".PCIProximity: 2 is out of range "
-            "(allowed: 0.7 to 1)");
+  EXPECT_EQ(
+      problems[0].message,
+      "metadata.annotations.\"nccl.nvidia.com/topology-hint\".PCIProximity: 2 is out of range "
+      "(allowed: 0.7 to 1)");
   EXPECT_EQ(problems[1].node, "torn");
   EXPECT_EQ(problems[1].message,
             "metadata.annotations.\"nccl.nvidia.com/topology-hint\": invalid JSON at byte 9: the "
@@ -239,9 +240,9 @@ TEST(GpuTopologySpread, SpreadsOverNumaNodesAndStaysWithinOne) {
   text += GpuPodYaml("q", 2, "app: a", kSpreadOverZones) +
           GpuPodYaml("r", 3, "app: a", kSpreadOverZones);
   Cluster cluster = Parse(text);
-  const auto scheduler = MakeScheduler(
-      ConfigYaml("{name: GpuTopologySpread, weight: 100}",
-                 "{name: GpuTopologySpread, args: {domain: NUMANode}}"));
+  const auto scheduler =
+      MakeScheduler(ConfigYaml("{name: GpuTopologySpread, weight: 100}",
+                               "{name: GpuTopologySpread, args: {domain: NUMANode}}"));
   std::set<std::string> domains;
   for (const char* pod : {"p0", "p1", "p2", "p3"}) {
     ASSERT_TRUE(Place(*scheduler, cluster, pod).status.ok());
@@ -256,12 +257,12 @@ TEST(GpuTopologySpread, SpreadsOverNumaNodesAndStaysWithinOne) {
 
 TEST(GpuTopologySpread, DoNotScheduleRejects) {
   const std::string nodes = GpuNodeYaml("m", 4, "split-socket-4", "zone: z");
-  Cluster cluster = Parse(nodes + GpuPodYaml("a", 1, "app: a", kSpreadOverZones) +
-                          GpuPodYaml("b", 1, "app: a", kSpreadOverZones) +
-                          GpuPodYaml("c", 2, "app: a", kSpreadOverZones) +
-                          GpuPodYaml("d", 1, "app: a", kSpreadOverZones) +
-                          GpuPodYaml("e", 1, "app: a", kSpreadOverZones) +
-                          GpuPodYaml("free", 2, "app: a"));
+  Cluster cluster =
+      Parse(nodes + GpuPodYaml("a", 1, "app: a", kSpreadOverZones) +
+            GpuPodYaml("b", 1, "app: a", kSpreadOverZones) +
+            GpuPodYaml("c", 2, "app: a", kSpreadOverZones) +
+            GpuPodYaml("d", 1, "app: a", kSpreadOverZones) +
+            GpuPodYaml("e", 1, "app: a", kSpreadOverZones) + GpuPodYaml("free", 2, "app: a"));
   const auto scheduler = MakeScheduler(ConfigYaml(
       "{name: GpuTopologySpread}",
       "{name: GpuTopologySpread, args: {domain: NUMANode, whenUnsatisfiable: DoNotSchedule}}"));
@@ -296,8 +297,8 @@ std::string Gang(const std::string& name, int members, int gpus) {
       "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: " + name +
       ", namespace: default}\nspec: {minMember: " + std::to_string(members) + "}\n";
   for (int i = 0; i < members; ++i) {
-    out += GpuPodYaml(name + "-" + std::to_string(i), gpus,
-                      "scheduling.x-k8s.io/pod-group: " + name);
+    out +=
+        GpuPodYaml(name + "-" + std::to_string(i), gpus, "scheduling.x-k8s.io/pod-group: " + name);
   }
   return out;
 }
@@ -445,8 +446,8 @@ TEST(NvLinkAffinity, ReachesWhatAnExhaustivePlacementDoes) {
                     "annotations: {alibabacloud.com/gpu-index: '" + taken + "'}}");
         text += old;
       }
-      const auto jobs = 1 + static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(
-                                std::max<std::int64_t>(room, 1))));
+      const auto jobs = 1 + static_cast<std::int64_t>(random.Below(
+                                static_cast<std::uint64_t>(std::max<std::int64_t>(room, 1))));
       for (std::int64_t i = 0; i < jobs; ++i) text += GpuPodYaml("p" + std::to_string(i), k);
       Cluster cluster = Parse(text);
 
@@ -457,8 +458,8 @@ TEST(NvLinkAffinity, ReachesWhatAnExhaustivePlacementDoes) {
           const GpuTopology& topology = *cluster.view().TopologyOf(row);
           Exhaustive exhaustive(topology, k);
           const GpuMask free = cluster.view().Free()[row].mask;
-          const std::vector<double> here = measure == 0 ? exhaustive.Most(free, bandwidth)
-                                                        : exhaustive.Most(free, on_island);
+          const std::vector<double> here =
+              measure == 0 ? exhaustive.Most(free, bandwidth) : exhaustive.Most(free, on_island);
           std::vector<double> next(best.size() + here.size() - 1, 0);
           for (std::size_t a = 0; a < best.size(); ++a) {
             for (std::size_t b = 0; b < here.size(); ++b) {
@@ -477,8 +478,7 @@ TEST(NvLinkAffinity, ReachesWhatAnExhaustivePlacementDoes) {
         if (!Place(*scheduler, cluster, pod).status.ok()) continue;
         const GpuTopology& topology =
             *cluster.view().TopologyOf(*cluster.view().RowOf("default", pod));
-        const GpuMask set =
-            cluster.view().GpusOf(cluster.view().FindPod("default", pod)->Key());
+        const GpuMask set = cluster.view().GpusOf(cluster.view().FindPod("default", pod)->Key());
         got[0] += bandwidth(topology, set);
         got[1] += on_island(topology, set);
       }
@@ -490,8 +490,8 @@ TEST(NvLinkAffinity, ReachesWhatAnExhaustivePlacementDoes) {
 
 // All of them at once, with the cycle by groups compared with the whole pipeline each time.
 TEST(TopologyPlugins, EqualTheWholePipelineOnRandomClusters) {
-  const char* const kTopologies[] = {"dgx-a100", "a100-pcie-8", "split-socket-4", "dgx-1-v100", "",
-                                     "broken"};
+  const char* const kTopologies[] = {"dgx-a100", "a100-pcie-8", "split-socket-4", "dgx-1-v100",
+                                     "",         "broken"};
   int incremental = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Random random(seed);
@@ -499,13 +499,13 @@ TEST(TopologyPlugins, EqualTheWholePipelineOnRandomClusters) {
     const auto nodes = 6 + random.Below(80);
     for (std::uint64_t i = 0; i < nodes; ++i) {
       const char* topology = kTopologies[random.Below(6)];
-      text += GpuNodeYaml(
-          "n" + std::to_string(i), topology == kTopologies[2] ? 4 : 8, topology,
-          "zone: z" + std::to_string(i % 3) + ", spine: s" + std::to_string(i / 16) + ", leaf: l" +
-              std::to_string(i / 4),
-          random.Below(2) == 0 ? ""
-                               : "nccl.nvidia.com/topology-hint: "
-                                 "'{\"PCIProximity\": 0.8, \"NVLinkBandwidth\": 0.9}'");
+      text +=
+          GpuNodeYaml("n" + std::to_string(i), topology == kTopologies[2] ? 4 : 8, topology,
+                      "zone: z" + std::to_string(i % 3) + ", spine: s" + std::to_string(i / 16) +
+                          ", leaf: l" + std::to_string(i / 4),
+                      random.Below(2) == 0 ? ""
+                                           : "nccl.nvidia.com/topology-hint: "
+                                             "'{\"PCIProximity\": 0.8, \"NVLinkBandwidth\": 0.9}'");
     }
     for (int i = 0; i < 60; ++i) {
       const int kind = static_cast<int>(random.Below(4));
@@ -514,11 +514,11 @@ TEST(TopologyPlugins, EqualTheWholePipelineOnRandomClusters) {
     }
     text += Gang("g", 6, 4) + Gang("h", 5, 8);
     Cluster cluster = Parse(text);
-    const auto scheduler = MakeScheduler(
-        ConfigYaml("{name: NvLinkAffinity, weight: 3}, {name: NumaAffinity}, "
-                   "{name: NcclTopologyHint}, {name: GpuTopologySpread, weight: 2}, "
-                   "{name: NetworkTopologyAffinity}, {name: DeviceShare}",
-                   kNetworkLevels));
+    const auto scheduler =
+        MakeScheduler(ConfigYaml("{name: NvLinkAffinity, weight: 3}, {name: NumaAffinity}, "
+                                 "{name: NcclTopologyHint}, {name: GpuTopologySpread, weight: 2}, "
+                                 "{name: NetworkTopologyAffinity}, {name: DeviceShare}",
+                                 kNetworkLevels));
     for (const PodPtr& pod : cluster.snapshot().Pending()) {
       const ScheduleResult result = scheduler->ScheduleOne(cluster, *pod);
       ASSERT_NE(result.status.code(), Code::kError) << result.status.message();
