@@ -33,6 +33,8 @@ SETS = (
     ("split-socket-4", range(4), "–", ""),
 )
 REPORTS = (
+    ("mixed_gpu_cluster.py", "mixed_gpu_cluster.png", "Bandwidth of jobs with and without plugins"),
+    ("report_a7.py", "gpu_spread.png", "Bandwidth of pods by how a job is spread"),
     ("report_a10.py", "allreduce_numa.png", "Bandwidth and p99 by binding"),
     ("report_a13.py", "cross_numa.png", "Bandwidth over the share of edges that cross NUMA nodes"),
 )

@@ -82,23 +82,20 @@ def place(items, events, presets, profile, models):
     """Place all arrivals; return island (0 or 1), GB/s and cross-NUMA share of each job placed."""
     cluster = schedfw.Cluster.parse({"apiVersion": "v1", "kind": "List", "items": items})
     scheduler = schedfw.Scheduler(profile)
-    rows, waiting = [], 0
+    rows = []
     for name, size, leave in events:
         for gone in leave:
             cluster.delete_pod(f"default/{gone}")
         cluster.apply(pod(name, size))
         placement = scheduler.schedule_one(cluster, f"default/{name}")
-        if size != 4:
-            continue
-        if placement.node is None:
-            waiting += 1
+        if size != 4 or placement.node is None:
             continue
         island_of, model = models[presets[placement.node]]
         gpus = cluster.gpus_of(f"default/{name}")
         ring = model.ring(gpus)
         islands = {island_of[gpu] for gpu in gpus}
         rows.append((len(islands) == 1, ring.busbw, ring.cross_numa_share))
-    return np.array(rows, float), waiting
+    return np.array(rows, float)
 
 
 def main():
@@ -109,7 +106,11 @@ def main():
     parser.add_argument("--nodes", type=int, default=512, help="default: 512")
     parser.add_argument("--jobs", type=int, default=1000, help="of 4 GPUs (default: 1000)")
     parser.add_argument(
-        "--load", type=float, default=0.7, help="share of the GPUs that is in use (default: 0.7)"
+        "--load",
+        type=float,
+        nargs="+",
+        default=[0.7, 0.9],
+        help="shares of the GPUs that are in use (default: 0.7 0.9)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of arrivals and departures")
     parser.add_argument("--png", help="draw the bandwidths")
@@ -124,26 +125,27 @@ def main():
         models[preset] = (island_of, BandwidthModel(topology))
     items, presets = nodes(args.nodes)
     gpus = sum(int(item["status"]["capacity"][GPU]) for item in items)
-    events = arrivals(args.jobs, gpus, args.load, args.seed)
     base = schedfw.Profile().enable("DeviceShare")
     profiles = {
         "off": base,
         "on": base.enable("NvLinkAffinity", weight=10).enable("NumaAffinity"),
     }
-    print(f"{args.nodes} nodes, {gpus} GPUs; {args.jobs} jobs of 4 GPUs among {len(events)} pods")
+    print(f"{args.nodes} nodes, {gpus} GPUs, {args.jobs} jobs of 4 GPUs")
     print()
-    print("plugins  placed  one island  AllReduce GB/s p10    p50    p90  cross-NUMA")
+    print("in use  plugins  placed  one island  AllReduce GB/s p10    p50    p90  cross-NUMA")
     results = {}
-    for name, profile in profiles.items():
-        rows, waiting = place(items, events, presets, profile, models)
-        results[name] = rows[:, 1]
-        p10, p50, p90 = np.percentile(rows[:, 1], (10, 50, 90))
-        print(
-            f"{name:7}  {len(rows):6}  {rows[:, 0].mean():10.1%}  {p10:18.1f} {p50:6.1f} {p90:6.1f}"
-            f"  {rows[:, 2].mean():10.1%}"
-        )
-        if waiting:
-            print(f"         {waiting} found no node")
+    for load in args.load:
+        events = arrivals(args.jobs, gpus, load, args.seed)
+        for name, profile in profiles.items():
+            rows = place(items, events, presets, profile, models)
+            results[f"{load:.0%} in use, plugins {name}"] = rows[:, 1]
+            p10, p50, p90 = np.percentile(rows[:, 1], (10, 50, 90))
+            print(
+                f"{load:6.0%}  {name:7}  {len(rows):6}  {rows[:, 0].mean():10.1%}  {p10:18.1f} "
+                f"{p50:6.1f} {p90:6.1f}  {rows[:, 2].mean():10.1%}"
+            )
+    print()
+    print("GPUs are those that jobs got by placing; bandwidths are those of the model for these.")
     if args.png:
         draw(results, args.png)
         print(args.png)
@@ -156,7 +158,7 @@ def draw(results, path):
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for name, values in results.items():
         share = 1 - np.arange(len(values)) / len(values)
-        axes.step(np.sort(values), share * 100, where="post", label=f"plugins {name}")
+        axes.step(np.sort(values), share * 100, where="post", label=name)
     axes.set_xlabel("AllReduce bus bandwidth of a job's 4 GPUs, GB/s (model)")
     axes.set_ylabel("jobs that get at least so much, %")
     axes.set_xlim(left=0)

@@ -141,19 +141,19 @@ TEST(Numa, SaysWhatIsWrong) {
   };
   EXPECT_EQ(error(""), "none");
   expect("  resources: [{name: cpu, available: much}]\n",
-         ":7: NodeResourceTopology n: zones[0].resources[0].available: ");
+         ":7: NodeResourceTopology n1: zones[0].resources[0].available: ");
   expect("  resources: [{name: cpu, capacity: 1}]\n",
-         "NodeResourceTopology n: zones[0].resources[0].available: must be given");
+         "NodeResourceTopology n1: zones[0].resources[0].available: must be given");
   expect("  resources: [{available: 1}]\n",
-         "NodeResourceTopology n: zones[0].resources[0].name: must be given");
+         "NodeResourceTopology n1: zones[0].resources[0].name: must be given");
   expect("  costs: [{name: node-0, value: near}]\n",
-         "NodeResourceTopology n: zones[0].costs[0].value: expected an integer of 64 bits");
-  expect("- {name: node-1}\n", "NodeResourceTopology n: zones[1].type: must be given");
+         "NodeResourceTopology n1: zones[0].costs[0].value: expected an integer of 64 bits");
+  expect("- {name: node-1}\n", "NodeResourceTopology n1: zones[1].type: must be given");
   expect("  resources: [{name: cpu, allocatable: 9E, available: 1}]\n",
-         "NodeResourceTopology n: zones[0].resources[0].allocatable: 9E is more than 64 bits");
+         "NodeResourceTopology n1: zones[0].resources[0].allocatable: 9E is more than 64 bits");
   expect("  resources: [{name: cpu, allocatable: -1, available: 1}]\n",
          "zones[0].resources[0].allocatable: -1 is negative (allowed: zero or more)");
-  expect("attributes: pod\n", "NodeResourceTopology n: attributes: expected a list");
+  expect("attributes: pod\n", "NodeResourceTopology n1: attributes: expected a list");
   // Without a version it says which one.
   const auto unversioned = testing::TryParse("kind: NodeResourceTopology\nmetadata: {name: n1}\n");
   ASSERT_FALSE(unversioned.ok());
@@ -334,7 +334,7 @@ TEST(Numa, ObjectsAndNodesComeInAnyOrder) {
 TEST(Numa, PodsThatCameWithTheirNodeAreCountedByTheReport) {
   Cluster cluster =
       Parse(NumaNode("n1", "cpu: 8, memory: 16Gi") + Topology("n1", "", {"cpu: 2/4", "cpu: 4"}) +
-            NumaPod("p", {"cpu: 2, memory: 1Gi"}, false, "  nodeName: n\n"));
+            NumaPod("p", {"cpu: 2, memory: 1Gi"}, false, "  nodeName: n1\n"));
   EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));
   ASSERT_TRUE(cluster.DeletePod("default", "p").ok());
   EXPECT_EQ(LeftOf(cluster.view(), "n1", "cpu"), (Left{2000, 4000}));

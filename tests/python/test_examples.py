@@ -172,6 +172,53 @@ def check_png(script, lines, path):
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_mixed_gpu_cluster(tmp_path):
+    args = ["--nodes", 64, "--jobs", 120]
+    out = run("mixed_gpu_cluster.py", *args)
+    assert (
+        out
+        == """\
+64 nodes, 448 GPUs, 120 jobs of 4 GPUs
+
+in use  plugins  placed  one island  AllReduce GB/s p10    p50    p90  cross-NUMA
+   70%  off         120       61.7%                16.0  234.0  234.0       49.4%
+   70%  on          120      100.0%               234.0  234.0  234.0       50.0%
+   90%  off         108       57.4%                16.0  234.0  234.0       45.8%
+   90%  on          120       79.2%                24.0  234.0  234.0       39.6%
+
+GPUs are those that jobs got by placing; bandwidths are those of the model for these.
+"""
+    )
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "mixed.png"
+    assert run("mixed_gpu_cluster.py", *args, "--png", path) == out + f"{path}\n"
+
+
+def test_a7_spread_masks_gpu_topology(tmp_path):
+    out = run("report_a7.py")
+    assert out.startswith(
+        """\
+PLACEMENT                 FIGURE                     ARTICLE  MODEL      MEASURED HERE
+zone spread alone         pods placed                -        -          36 of 36
+                          skew over zones            -        -          0
+                          pods on one NUMA node      -        -          89%
+                          pods on one NVLink island  -        -          72%
+                          AllReduce GB/s, p10 / p50  -        20 / 234   -
+GPU-aware, NUMA node      pods placed                -        -          36 of 36
+                          skew over zones            -        -          0
+                          pods on one NUMA node      -        -          100%
+                          pods on one NVLink island  -        -          92%
+                          AllReduce GB/s, p10 / p50  -        234 / 234  -
+GPU-aware, NVLink island  pods placed                -        -          36 of 36
+                          skew over zones            -        -          0
+                          pods on one NUMA node      -        -          100%
+                          pods on one NVLink island  -        -          100%
+                          AllReduce GB/s, p10 / p50  -        234 / 234  -
+"""
+    )
+    check_png("report_a7.py", out, tmp_path / "a7.png")
+
+
 def test_a10_numa_binding_and_sharding(tmp_path):
     out = run("report_a10.py")
     assert out.startswith(

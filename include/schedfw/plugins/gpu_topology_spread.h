@@ -138,6 +138,12 @@ class GpuTopologySpread : public PreFilterPlugin,
       }
     }
     state.Reuse<Matching>().pods = cycle.snapshot.CountPods(matcher_);
+    const std::int32_t k = cycle.plan().gpus.count;
+    if (known_matcher_ != matcher_ || known_k_ != k || known_.size() != cycle.snapshot.size()) {
+      known_matcher_ = matcher_;
+      known_k_ = k;
+      known_.assign(cycle.snapshot.size(), {});
+    }
     return {};
   }
   Status ScoreNodes(const Cycle& cycle, Rows rows, std::int64_t* out) const override {
@@ -148,7 +154,7 @@ class GpuTopologySpread : public PreFilterPlugin,
       if (out[i] == 0) {
         out[i] = kNone;
       } else {  // a node without matching pods has them in no domain
-        out[i] = matching->pods[rows[i]] == 0 ? 0 : Choose(cycle, rows[i]).count;
+        out[i] = matching->pods[rows[i]] == 0 ? 0 : CountOf(cycle, rows[i]);
       }
     }
     return {};
@@ -262,6 +268,15 @@ class GpuTopologySpread : public PreFilterPlugin,
     return out;
   }
 
+  // The count of Choose(), kept while the node doesn't change and pods of other kinds ask the same.
+  // Threads have rows of their own.
+  std::int64_t CountOf(const Cycle& cycle, Row row) const {
+    const std::uint64_t generation = cycle.snapshot.Generations()[row];
+    Known& known = known_[row];
+    if (known.generation != generation) known = {generation, Choose(cycle, row).count};
+    return known.count;
+  }
+
   // How many matching pods the domain with the fewest has, of those that are large enough.
   std::int64_t Fewest(const Cycle& cycle) const {
     std::int64_t out = std::numeric_limits<std::int64_t>::max();
@@ -285,6 +300,13 @@ class GpuTopologySpread : public PreFilterPlugin,
   internal::TopologyScores scores_;
   std::shared_ptr<const PodPlan> plan_;
   std::shared_ptr<const PodMatcher> matcher_;  // of plan_
+  struct Known {
+    std::uint64_t generation = 0;  // of the row; 0: nothing is known
+    std::int64_t count = 0;
+  };
+  std::shared_ptr<const PodMatcher> known_matcher_;  // what known_ is about
+  std::int32_t known_k_ = 0;
+  mutable std::vector<Known> known_;  // by row
 };
 
 }  // namespace schedfw

@@ -3,7 +3,6 @@
 #define SCHEDFW_PLUGINS_NETWORK_TOPOLOGY_AFFINITY_H_
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -205,17 +204,29 @@ class NetworkTopologyAffinity : public PreScorePlugin,
               static_cast<double>(request.amount), out);
     }
     if (plan.gpus.count == 0 || snapshot.Gpus() == nullptr) return;
+    if (!plan.gpus.IsShare()) {
+      RunSimd(
+          [](const FreeGpus* free, Row count, double gpus, double* __restrict room)
+              SCHEDFW_SIMD_LOOP {
+                for (Row i = 0; i < count; ++i) {
+                  std::uint32_t bits = free[i].mask;  // counted in pairs, fours, …
+                  bits = bits - (bits >> 1 & 0x5555U);
+                  bits = (bits & 0x3333U) + (bits >> 2 & 0x3333U);
+                  bits = (bits + (bits >> 4)) & 0x0F0FU;
+                  bits = (bits + (bits >> 8)) & 0x1FU;
+                  const double fits = __builtin_floor(static_cast<std::int32_t>(bits) / gpus);
+                  room[i] = fits < room[i] ? fits : room[i];
+                }
+              },
+          snapshot.Free() + rows.begin, n, static_cast<double>(plan.gpus.count), out);
+      return;
+    }
     for (Row i = 0; i < n; ++i) {
       std::int64_t gpus = 0;
-      if (plan.gpus.IsShare()) {
-        for (const std::int16_t left : snapshot.Gpus()[rows.begin + i].left) {
-          gpus += left / plan.gpus.milli;
-        }
-      } else {
-        gpus = std::popcount(snapshot.Free()[rows.begin + i].mask);
+      for (const std::int16_t left : snapshot.Gpus()[rows.begin + i].left) {
+        gpus += left / plan.gpus.milli;
       }
-      const auto fits = static_cast<double>(gpus / plan.gpus.count);
-      out[i] = fits < out[i] ? fits : out[i];
+      out[i] = std::min(out[i], static_cast<double>(gpus));
     }
   }
   static std::int64_t MembersOn(const Snapshot& snapshot, Group group, Row row) {
