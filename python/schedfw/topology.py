@@ -240,7 +240,7 @@ class NodeTopology:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the links as a coloured matrix, and return the axes; own ones if none are given.
 
-        Names of GPUs have the colour of their island, and lines divide the islands. Needs
+        Names of GPUs have the colour of their island, and lines divide NUMA nodes. Needs
         matplotlib (the extra `plot`).
         """
         from matplotlib.colors import ListedColormap
