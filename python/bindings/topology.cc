@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "schedfw/base/value.h"
+#include "schedfw/cluster/read_node_topology.h"
 #include "schedfw/topology/islands.h"
 #include "schedfw/topology/node_topology.h"
 #include "schedfw/topology/numactl.h"
 #include "schedfw/topology/nvidia_smi.h"
 #include "schedfw/topology/presets.h"
-#include "schedfw/topology/read_topology.h"
 #include "schedfw/topology/topology_json.h"
 #include "support.h"
 
@@ -48,17 +48,22 @@ void BindTopology(py::module_& m) {
       m, "NodeTopology", "The GPUs and NICs of a node, and what lies between them.")
       .def_static(
           "read",
-          [](const std::string& path, bool or_preset) {
-            return UnwrapWithoutGil(
-                [&] { return or_preset ? ReadTopologyOrPreset(path) : ReadTopology(path); });
+          [](const std::string& path, bool or_preset, const std::string& node) {
+            return UnwrapWithoutGil([&]() -> Result<NodeTopology> {
+              if (or_preset) {
+                if (auto preset = TopologyPreset(path)) return preset;
+              }
+              return ReadNodeTopology(path, node);
+            });
           },
-          py::arg("path"), py::arg("or_preset"), "Read a file of any known format.")
+          py::arg("path"), py::arg("or_preset"), py::arg("node"),
+          "Read a file of any known format.")
       .def_static(
           "parse",
-          [](const std::string& text, const std::string& name) {
-            return UnwrapWithoutGil([&] { return ParseTopology(text, name); });
+          [](const std::string& text, const std::string& name, const std::string& node) {
+            return UnwrapWithoutGil([&] { return ParseNodeTopology(text, name, node); });
           },
-          py::arg("text"), py::arg("name"), "Read a text; the name is for errors.")
+          py::arg("text"), py::arg("name"), py::arg("node"), "Read a text; the name is for errors.")
       .def_static(
           "preset", [](const std::string& name) { return Unwrap(TopologyPreset(name)); },
           py::arg("name"), "Return the preset of that name.")

@@ -634,7 +634,7 @@ def _topo(args: argparse.Namespace) -> None:
         raise _core.Error("a file or a preset must be given (schedfw topo --list names presets)")
     if args.topology == args.numactl == "-":
         raise _core.Error("--numactl: standard input is the topology (allowed: a file)")
-    topology = NodeTopology(_core.NodeTopology.read(args.topology, True))
+    topology = NodeTopology(_core.NodeTopology.read(args.topology, True, args.node))
     if args.numactl is not None:
         topology = topology.with_numactl(args.numactl)
     if args.png is not None:
@@ -815,7 +815,11 @@ def _build_parser() -> argparse.ArgumentParser:
         metavar="FILE|PRESET",
         nargs="?",
         help="what nvidia-smi topo -m, lstopo --of xml or schedfw topo -o json printed, gzip or "
-        "not; - is standard input; or a preset, as dgx-a100",
+        "not; or Kubernetes objects that tell (Nodes by their annotation, "
+        "NodeResourceTopologies); - is standard input; or a preset, as dgx-a100",
+    )
+    topo.add_argument(
+        "--node", metavar="NAME", default="", help="whose, when objects tell of several nodes"
     )
     topo.add_argument(
         "--numactl", metavar="FILE", help="what numactl -H printed on the same node, in addition"

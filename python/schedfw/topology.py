@@ -123,21 +123,25 @@ class NodeTopology:
         self._distances.setflags(write=False)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> NodeTopology:
+    def from_file(cls, path: str | os.PathLike[str], node: str = "") -> NodeTopology:
         """Read a file; its format is told by its content.
 
         Parameters
         ----------
         path
             What `nvidia-smi topo -m`, hwloc's `lstopo --of xml` or `schedfw topo -o json` printed,
-            gzip or not; "-" is standard input.
+            or Kubernetes objects: Nodes with the annotation
+            ``device-plugin.nvidia.com/gpu-topology``, or NodeResourceTopologies; gzip or not; "-"
+            is standard input.
+        node
+            Whose, when there are objects of several nodes.
         """
-        return cls(_core.NodeTopology.read(os.fspath(path), False))
+        return cls(_core.NodeTopology.read(os.fspath(path), False, node))
 
     @classmethod
-    def from_text(cls, text: str, name: str = "<text>") -> NodeTopology:
+    def from_text(cls, text: str, name: str = "<text>", node: str = "") -> NodeTopology:
         """Read a text as `from_file` does; `name` stands for the file in errors."""
-        return cls(_core.NodeTopology.parse(text, name))
+        return cls(_core.NodeTopology.parse(text, name, node))
 
     @classmethod
     def preset(cls, name: str) -> NodeTopology:

@@ -8,7 +8,6 @@
 #include "io/text_file.h"
 #include "schedfw/topology/hwloc_xml.h"
 #include "schedfw/topology/nvidia_smi.h"
-#include "schedfw/topology/presets.h"
 #include "schedfw/topology/topology_json.h"
 
 namespace schedfw {
@@ -63,11 +62,6 @@ Result<NodeTopology> ReadTopology(const std::string& path) {
   auto text = io::ReadText(path);
   if (!text) return text.error();
   return ParseTopology(*text, path == "-" ? "standard input" : path);
-}
-
-Result<NodeTopology> ReadTopologyOrPreset(const std::string& path_or_preset) {
-  if (auto preset = TopologyPreset(path_or_preset)) return preset;
-  return ReadTopology(path_or_preset);
 }
 
 }  // namespace schedfw

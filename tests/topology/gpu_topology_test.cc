@@ -70,14 +70,10 @@ class BruteForce {
     for (std::uint32_t mask = 1; mask < 1U << gpus_.size(); ++mask) {
       if ((mask & ~std::uint32_t{free}) != 0 || std::popcount(mask) != k) continue;
       const auto chosen = static_cast<GpuMask>(mask);
-      std::vector<std::int32_t> order = {WeakestLink(chosen),
-                                         Sum(chosen, true),
-                                         Sum(chosen, false),
-                                         -Far(chosen, wanted),
-                                         -NumaNodes(chosen),
-                                         Nic(chosen),
-                                         Sum(free & ~chosen, true),
-                                         Sum(free & ~chosen, false)};
+      std::vector<std::int32_t> order = {WeakestLink(chosen),       Sum(chosen, true),
+                                         Sum(chosen, false),        -Far(chosen, wanted),
+                                         -NumaNodes(chosen),        Nic(chosen),
+                                         Sum(free & ~chosen, true), Sum(free & ~chosen, false)};
       if (best != 0 && order <= best_order) continue;
       best = chosen;
       best_order = order;
@@ -231,7 +227,7 @@ TEST(GpuTopology, NumaAndNicsDecideWhereLinksAreEqual) {
   }
   SetLink(box, 1, 4, {LinkType::kPix, 0});
   const GpuTopology topology(box);
-  EXPECT_EQ(topology.Choose(0b1111, 2), 0b0011);             // one NUMA node, and near the NIC
+  EXPECT_EQ(topology.Choose(0b1111, 2), 0b0011);               // one NUMA node, and near the NIC
   EXPECT_EQ(topology.Choose(0b1111, 2, NumaMask{2}), 0b1100);  // the CPUs are on node 1
   EXPECT_EQ(topology.Choose(0b1111, 1), 0b0010);
   EXPECT_EQ(topology.Choose(0b1111, 5), 0);

@@ -439,9 +439,6 @@ TEST(ReadTopology, Formats) {
   EXPECT_EQ(Read("[12:00:00] GPU0\n[12:00:00] GPU0 X\n").devices.size(), 1U);
   EXPECT_TRUE(Refused(kNumactl).starts_with(" numactl -H names no devices"));
   EXPECT_TRUE(Refused("").starts_with(" the text is empty"));
-  EXPECT_EQ(ReadTopologyOrPreset("dgx-h100")->source, "preset dgx-h100");
-  EXPECT_EQ(ReadTopologyOrPreset("nonesuch").error().message(),
-            "nonesuch: No such file or directory");
   EXPECT_EQ(ReadTopology("dgx-h100").error().message(), "dgx-h100: No such file or directory");
 }
 

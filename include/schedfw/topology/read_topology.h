@@ -22,9 +22,6 @@ Result<NodeTopology> ParseTopology(std::string_view text, const std::string& nam
 /// The same from a file, gzip or not; "-" is standard input.
 Result<NodeTopology> ReadTopology(const std::string& path);
 
-/// The preset of that name, else the file.
-Result<NodeTopology> ReadTopologyOrPreset(const std::string& path_or_preset);
-
 }  // namespace schedfw
 
 #endif  // SCHEDFW_TOPOLOGY_READ_TOPOLOGY_H_
