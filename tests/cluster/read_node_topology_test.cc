@@ -69,7 +69,7 @@ TEST(ReadNodeTopology, SaysWhatIsWrong) {
   EXPECT_EQ(ErrorOf(GpuNodeYaml("a", 8)),
             "f: no object tells how devices are linked (allowed: Nodes with the annotation "
             "device-plugin.nvidia.com/gpu-topology, NodeResourceTopologies)");
-  EXPECT_EQ(ErrorOf(GpuNodeYaml("a", 8, "dgx-9")).substr(0, 94),
+  EXPECT_EQ(ErrorOf(GpuNodeYaml("a", 8, "dgx-9")).substr(0, 93),
             "f: Node a: metadata.annotations.\"device-plugin.nvidia.com/gpu-topology\": \"dgx-9\": "
             "there is no");
   EXPECT_EQ(ErrorOf("\tGPU0\nGPU0\t X \n", "a"),
