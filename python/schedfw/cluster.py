@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from schedfw import _core
-from schedfw.topology import NodeTopology
 from schedfw._json import dumps
+from schedfw.topology import NodeTopology
 
 if TYPE_CHECKING:
     import numpy as np

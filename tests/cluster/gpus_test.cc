@@ -342,10 +342,10 @@ TEST(Mig, SlicesAreTheSameOnEachGpu) {
 }
 
 TEST(Mig, FillsTheGpuThatHasTheFewestLeft) {
-  Cluster cluster = Parse(MigNode("n1", "nvidia.com/mig-1g.5gb: '14'") +
-                          MigPod("old", "1g.5gb", 3, "n1") + MigPod("a", "1g.5gb", 1) +
-                          MigPod("b", "1g.5gb", 5) + MigPod("c", "1g.5gb", 4) +
-                          MigPod("d", "1g.5gb", 2));
+  Cluster cluster =
+      Parse(MigNode("n1", "nvidia.com/mig-1g.5gb: '14'") + MigPod("old", "1g.5gb", 3, "n1") +
+            MigPod("a", "1g.5gb", 1) + MigPod("b", "1g.5gb", 5) + MigPod("c", "1g.5gb", 4) +
+            MigPod("d", "1g.5gb", 2));
   EXPECT_EQ(GpusOf(cluster, "old"), "0");
   const auto scheduler = MakeScheduler(kDeviceShare);
   const auto place = [&](const char* pod) {

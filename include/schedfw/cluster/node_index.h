@@ -14,9 +14,9 @@
 #include "schedfw/cluster/cow.h"
 #include "schedfw/cluster/dictionary.h"
 #include "schedfw/cluster/gpus.h"
-#include "schedfw/cluster/topology_table.h"
 #include "schedfw/cluster/node_tree.h"
 #include "schedfw/cluster/packed_object.h"
+#include "schedfw/cluster/topology_table.h"
 
 namespace schedfw {
 

@@ -93,7 +93,8 @@ class NumaTable {
  public:
   NumaZonesPtr Intern(NumaLayout layout, std::vector<std::int64_t> available) {
     std::lock_guard lock(mutex_);
-    return InternLocked(layouts_.Intern(HashOf(layout), std::move(layout)), std::move(available));
+    const std::uint64_t hash = HashOf(layout);
+    return InternLocked(layouts_.Intern(hash, std::move(layout)), std::move(available));
   }
   /// The same with a layout that has been interned.
   NumaZonesPtr Intern(std::shared_ptr<const NumaLayout> layout,

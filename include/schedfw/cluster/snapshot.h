@@ -129,8 +129,9 @@ class Snapshot {
     const TopologyId id = free_gpus_.size() == 0 ? TopologyId{0} : free_gpus_[row].topology;
     return id == 0 ? nullptr : &(*topologies_)[id];
   }
-  /// The MIG slices of a profile that no pod on a node has, by GPU; of a pod whose GPUs aren't known
-  /// nothing is counted. `but`: a pod, by PodInfo::Key(), that doesn't count. O(pods of the node).
+  /// The MIG slices of a profile that no pod on a node has, by GPU; of a pod whose GPUs aren't
+  /// known nothing is counted. `but`: a pod, by PodInfo::Key(), that doesn't count. O(pods of the
+  /// node).
   MigSlices MigLeft(Row row, ResourceId profile, std::uint64_t but) const {
     MigSlices out;
     for (const MigSlices& slices : nodes_[row]->mig) {

@@ -44,9 +44,9 @@ inline NodeTopology TopologyOfZones(const NumaLayout& layout, const Dictionary& 
   if (out.devices.size() > static_cast<std::size_t>(kMaxGpus)) out.devices.clear();
   for (const Device& a : out.devices) {
     for (const Device& b : out.devices) {
-      out.links.push_back({&a == &b             ? LinkType::kSelf
+      out.links.push_back({&a == &b           ? LinkType::kSelf
                            : a.numa == b.numa ? LinkType::kNode
-                                                : LinkType::kSys,
+                                              : LinkType::kSys,
                            0});
     }
   }

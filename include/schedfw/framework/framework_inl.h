@@ -146,9 +146,9 @@ SCHEDFW_INLINE std::vector<NodeProblem> Framework::CheckNodes(const Snapshot& sn
     const std::size_t first = out.size();
     for (const NodeCheckPlugin* plugin : plugins) {
       std::string message = plugin->CheckNode(snapshot, row);
-      const bool is_new = std::none_of(
-          out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
-          [&](const NodeProblem& other) { return other.message == message; });
+      const bool is_new =
+          std::none_of(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
+                       [&](const NodeProblem& other) { return other.message == message; });
       if (message.empty() || !is_new) continue;
       out.push_back({snapshot.name(row), std::string(plugin->Name()), std::move(message)});
     }
