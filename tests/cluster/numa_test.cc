@@ -71,7 +71,7 @@ TEST(Numa, ReadsPolicyAndScope) {
     NumaTable table;
     const auto zones = CompileNumaZones(
         Object("apiVersion: topology.node.k8s.io/v1alpha2\nkind: NodeResourceTopology\n"
-               "metadata: {name: n}\ntopologyPolicies: [" +
+               "metadata: {name: 'n'}\ntopologyPolicies: [" +
                policies + "]\nattributes: [" + attributes + "]\n"),
         dictionary, table);
     EXPECT_TRUE(zones.ok());
@@ -111,7 +111,7 @@ TEST(Numa, ReadsZonesOfNumaNodesOnly) {
   const Cluster cluster = Parse(
       NumaNode("n", "cpu: 8") +
       "---\napiVersion: topology.node.k8s.io/v1alpha1\nkind: NodeResourceTopology\n"
-      "metadata: {name: n}\ntopologyPolicies: [SingleNUMANodePodLevel]\nzones:\n"
+      "metadata: {name: 'n'}\ntopologyPolicies: [SingleNUMANodePodLevel]\nzones:\n"
       "- {name: node-3, type: Node, costs: [{name: node-3, value: 10}, {name: node-0, value: 21}],"
       " resources: [{name: cpu, capacity: 4, allocatable: 4, available: 1500m}]}\n"
       "- {name: socket-0, type: Socket, resources: [{name: cpu, available: 9}]}\n"
@@ -131,7 +131,7 @@ TEST(Numa, ReadsZonesOfNumaNodesOnly) {
 TEST(Numa, SaysWhatIsWrong) {
   const std::string head =
       "apiVersion: topology.node.k8s.io/v1alpha2\nkind: NodeResourceTopology\n"
-      "metadata: {name: n}\nzones:\n- name: node-0\n  type: Node\n";
+      "metadata: {name: 'n'}\nzones:\n- name: node-0\n  type: Node\n";
   const auto error = [&](const std::string& rest) {
     const auto cluster = testing::TryParse(head + rest);
     return cluster.ok() ? std::string("none") : cluster.error().message();
@@ -155,7 +155,7 @@ TEST(Numa, SaysWhatIsWrong) {
          "zones[0].resources[0].allocatable: -1 is negative (allowed: zero or more)");
   expect("attributes: pod\n", "NodeResourceTopology n: attributes: expected a list");
   // Without a version it says which one.
-  const auto unversioned = testing::TryParse("kind: NodeResourceTopology\nmetadata: {name: n}\n");
+  const auto unversioned = testing::TryParse("kind: NodeResourceTopology\nmetadata: {name: 'n'}\n");
   ASSERT_FALSE(unversioned.ok());
   EXPECT_NE(unversioned.error().message().find(
                 "apiVersion: must be given (allowed for a NodeResourceTopology: "
@@ -333,7 +333,7 @@ TEST(Numa, ObjectsAndNodesComeInAnyOrder) {
 TEST(Numa, PodsThatCameWithTheirNodeAreCountedByTheReport) {
   Cluster cluster =
       Parse(NumaNode("n", "cpu: 8, memory: 16Gi") + Topology("n", "", {"cpu: 2/4", "cpu: 4"}) +
-            NumaPod("p", {"cpu: 2, memory: 1Gi"}, false, "  nodeName: n\n"));
+            NumaPod("p", {"cpu: 2, memory: 1Gi"}, false, "  nodeName: 'n'\n"));
   EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{2000, 4000}));
   ASSERT_TRUE(cluster.DeletePod("default", "p").ok());
   EXPECT_EQ(LeftOf(cluster.view(), "n", "cpu"), (Left{2000, 4000}));

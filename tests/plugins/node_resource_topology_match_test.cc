@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -446,7 +448,7 @@ TEST(NodeResourceTopologyMatch, PlacesPodsUntilNoZoneHasRoom) {
   EXPECT_EQ(placed, 4);  // NodeResourcesFit alone would refuse them too, for other reasons
   EXPECT_NE(why.find("0/2 nodes are available"), std::string::npos) << why;
 
-  // Fragments: two cores are left in each zone, and no zone for three.
+  // One core is left in each zone, and none of them has two.
   Cluster other =
       Parse(NumaNode("a", "cpu: 8, memory: 16Gi") + Topology("a", kContainerLevel, {zone, zone}) +
             NumaPod("p0", {"cpu: 3, memory: 1Gi"}) + NumaPod("p1", {"cpu: 3, memory: 1Gi"}) +
@@ -546,8 +548,8 @@ TEST(NodeResourceTopologyMatch, ArgumentsAreChecked) {
     const std::string text =
         kHead + "profiles: [{pluginConfig: [{name: NodeResourceTopologyMatch, args: {" + args +
         "}}]}]\n";
-    const auto scheduler = Scheduler::Create(ParseConfig(text).value(), registry);
-    return scheduler.ok() ? std::string() : scheduler.error().message();
+    const auto config = ParseConfig(text, registry, "f");
+    return config.ok() ? std::string() : config.error().message();
   };
   EXPECT_EQ(error(""), "");
   EXPECT_EQ(error("cacheResyncPeriodSeconds: 5, discardReservedNodes: true, cache: "
@@ -564,7 +566,18 @@ TEST(NodeResourceTopologyMatch, ArgumentsAreChecked) {
   expect("scoringStrategy: {resources: []}", "scoringStrategy.type: must be given");
   expect("preemptionMode: On", "preemptionMode: ");
   expect("cache: {informerMode: Own}", "cache.informerMode: ");
-  expect("filterRestrict: true", "unknown field \"filterRestrict\"");
+  expect("filterRestrict: true", "args.filterRestrict\" (allowed: scoringStrategy, ");
+}
+
+// As the manual of scheduler-plugins has it for nodes whose reports come often.
+TEST(NodeResourceTopologyMatch, TheConfigurationOfItsManualIsRead) {
+  const std::string text =
+      kHead +
+      "profiles: [{schedulerName: topo-aware-scheduler, plugins: {multiPoint: {enabled: [{name: "
+      "NodeResourceTopologyMatch}]}, reserve: {disabled: [{name: NodeResourceTopologyMatch}]}}, "
+      "pluginConfig: [{name: NodeResourceTopologyMatch, args: {scoringStrategy: {type: "
+      "LeastAllocated}}}]}]\n";
+  EXPECT_NE(MakeScheduler(text), nullptr);
 }
 
 // --- recorded answers: tests/cases, with what the kubelet does where that differs

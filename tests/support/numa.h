@@ -11,8 +11,8 @@ namespace schedfw::testing {
 
 /// A node with these allocatable amounts ("cpu: 8, memory: 16Gi").
 inline std::string NumaNode(const std::string& name, const std::string& amounts) {
-  return "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name +
-         "}\nstatus: {allocatable: {pods: 110, " + amounts + "}}\n";
+  return "---\napiVersion: v1\nkind: Node\nmetadata: {name: '" + name +
+         "'}\nstatus: {allocatable: {pods: 110, " + amounts + "}}\n";
 }
 
 /// Its NodeResourceTopology: zones node-0, node-1, … with these available amounts, which are all
@@ -22,8 +22,8 @@ inline std::string Topology(const std::string& name, const std::string& policy,
                             const std::vector<std::string>& costs = {}) {
   std::string out =
       "---\napiVersion: topology.node.k8s.io/v1alpha2\nkind: NodeResourceTopology\n"
-      "metadata: {name: " +
-      name + "}\ntopologyPolicies: [" + policy + "]\nzones:\n";
+      "metadata: {name: '" +
+      name + "'}\ntopologyPolicies: [" + policy + "]\nzones:\n";
   for (std::size_t zone = 0; zone < zones.size(); ++zone) {
     out += "- name: node-" + std::to_string(zone) + "\n  type: Node\n";
     if (zone < costs.size()) {
