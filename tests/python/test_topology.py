@@ -256,3 +256,23 @@ def test_no_gpu(path):
     assert (done.returncode, done.stdout) == (2, "")
     first = path.read_text().split("\n")[0]
     assert (first or "empty") in done.stderr
+
+
+def test_command_objects(tmp_path):
+    path = tmp_path / "nodes.yaml"
+    note = "device-plugin.nvidia.com/gpu-topology"
+    nodes = [
+        f"apiVersion: v1\nkind: Node\nmetadata: {{name: {name}, annotations: {{{note}: {preset}}}}}\n"
+        for name, preset in (("a", "dgx-a100"), ("b", "dgx-h100"))
+    ]
+    path.write_text("---\n".join(nodes))
+    done = run_schedfw("topo", path, "--node", "b")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("preset dgx-h100: 8 GPUs")
+    done = run_schedfw("topo", path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"schedfw: error: {path}: tells of 2 nodes, and none is chosen (allowed: a, b)\n"
+    )
+    assert schedfw.NodeTopology.from_file(path, "a").source == "preset dgx-a100"
+    assert schedfw.NodeTopology.from_text(nodes[1]).source == "preset dgx-h100"
