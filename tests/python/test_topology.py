@@ -262,7 +262,8 @@ def test_command_objects(tmp_path):
     path = tmp_path / "nodes.yaml"
     note = "device-plugin.nvidia.com/gpu-topology"
     nodes = [
-        f"apiVersion: v1\nkind: Node\nmetadata: {{name: {name}, annotations: {{{note}: {preset}}}}}\n"
+        "apiVersion: v1\nkind: Node\n"
+        f"metadata: {{name: {name}, annotations: {{{note}: {preset}}}}}\n"
         for name, preset in (("a", "dgx-a100"), ("b", "dgx-h100"))
     ]
     path.write_text("---\n".join(nodes))
