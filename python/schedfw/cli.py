@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from schedfw import _core
+from schedfw.bandwidth import BandwidthModel
 from schedfw.cluster import Cluster
 from schedfw.packing import Measure, Packing, check_policy, pack
 from schedfw.plugin import describe_plugins
@@ -183,15 +184,40 @@ def _reasons(diagnosis: _core.Diagnosis) -> list[tuple[str, str, str, int]]:
     return [(*key, n) for key, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def _explain_pod(explanation: _core.Explanation, nodes: int, top: int) -> str:
+def _gpus(cluster: Cluster, scheduler: Scheduler, pod: str, node: str) -> list[str]:
+    """Say which GPUs a pod gets on its node and what they are worth, in a line.
+
+    Nothing where it isn't known how they are linked.
+    """
+    topology = cluster.topology_of(node)
+    if topology is None:
+        return []
+    fork = cluster.fork()
+    scheduler.schedule_one(fork, pod)
+    gpus = fork.gpus_of(pod)
+    if not gpus:
+        return []
+    line = f"  gets {'GPU' if len(gpus) == 1 else 'GPUs'} {', '.join(map(str, gpus))}"
+    if len(gpus) > 1:
+        ring = BandwidthModel(topology).ring(gpus)
+        line += f": AllReduce {ring.busbw:.1f} GB/s by the model, limited by {ring.bottleneck}"
+        if ring.cross_numa_share:
+            line += f"; {ring.cross_numa_share:.0%} of the ring crosses NUMA nodes"
+    return [line]
+
+
+def _explain_pod(
+    explanation: _core.Explanation, cluster: Cluster, scheduler: Scheduler, top: int
+) -> str:
     status = explanation.status
     lines = []
     if status:
         scores = explanation.scores
         lines.append(
-            f"{explanation.pod}: fits on {len(explanation.feasible)} of {nodes} nodes; "
+            f"{explanation.pod}: fits on {len(explanation.feasible)} of {len(cluster)} nodes; "
             f"goes to {explanation.best[0]}"
         )
+        lines += _gpus(cluster, scheduler, explanation.pod, explanation.best[0])
         order = sorted(range(len(scores.nodes)), key=lambda i: (-scores.total[i], scores.nodes[i]))
         rows: list[list[object]] = [["NODE", "TOTAL", *scores.plugins]]
         for i in order[:top]:
@@ -249,7 +275,7 @@ def _explain(args: argparse.Namespace) -> None:
     if args.pod is None:
         noun = "pod waits" if len(explanations) == 1 else "pods wait"
         print(f"{len(explanations)} {noun}: {fits} fit, {len(explanations) - fits} pend\n")
-    print("\n\n".join(_explain_pod(e, len(cluster), args.top) for e in explanations))
+    print("\n\n".join(_explain_pod(e, cluster, scheduler, args.top) for e in explanations))
 
 
 def _place(args: argparse.Namespace) -> None:

@@ -99,6 +99,15 @@ def test_place_gives_gpus_on_one_island(tmp_path, capsys):
         ["ml/two", "pcie", "2,3"],
         ["ml/none", "pcie", "-"],
     ]
+    status, out, err = run(
+        capsys, "explain", path, "--config", config(tmp_path, "DeviceShare", "NvLinkAffinity")
+    )
+    assert out.splitlines()[2:4] == [
+        "ml/two: fits on 1 of 1 nodes; goes to pcie",
+        "  gets GPUs 2, 3: AllReduce 234.0 GB/s by the model, limited by NV12",
+    ]
+    status, out, err = run(capsys, "explain", path)
+    assert "  gets GPUs 1, 2: AllReduce 24.0 GB/s by the model, limited by NODE\n" in out
     # Without the plugin a pod gets the first ones that are free.
     status, out, _ = run(capsys, "place", path)
     assert "1,2" in out
