@@ -158,7 +158,9 @@ def draw(results, path):
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for name, values in results.items():
         share = 1 - np.arange(len(values)) / len(values)
-        axes.step(np.sort(values), share * 100, where="post", label=name)
+        style = {"color": "tab:blue" if name.endswith("on") else "tab:orange"}
+        style["linestyle"] = "-" if name.startswith(next(iter(results))[:4]) else "--"
+        axes.step(np.sort(values), share * 100, where="post", label=name, **style)
     axes.set_xlabel("AllReduce bus bandwidth of a job's 4 GPUs, GB/s (model)")
     axes.set_ylabel("jobs that get at least so much, %")
     axes.set_xlim(left=0)
