@@ -53,7 +53,7 @@ BENCHMARK(BM_ChooseGpus)
 void BM_ChooseOfSixteen(benchmark::State& state) {
   NodeTopology node;
   Random random(1);
-  for (int i = 0; i < kMaxGpus; ++i) node.devices.push_back({.name = "GPU" + std::to_string(i)});
+  for (int i = 0; i < kMaxGpus; ++i) node.devices.emplace_back().name = "GPU" + std::to_string(i);
   node.links.assign(kMaxGpus * kMaxGpus, {LinkType::kSys, 0});
   for (std::size_t a = 0; a < kMaxGpus; ++a) {
     for (std::size_t b = 0; b < a; ++b) {
@@ -82,6 +82,24 @@ BENCHMARK(BM_CompileTopology)->ArgName("preset")->Arg(0)->Arg(3)->Unit(benchmark
 constexpr std::string_view kTopologyPlugins =
     "{name: NvLinkAffinity}, {name: NumaAffinity}, {name: NcclTopologyHint}, "
     "{name: GpuTopologySpread}, {name: NetworkTopologyAffinity}";
+constexpr std::string_view kZonePlugin = ", {name: NodeResourceTopologyMatch}";
+
+// Two NUMA zones of a node, half of it each, that pods are to fit into.
+api::NodeResourceTopology ZonesOf(const api::Node& node) {
+  api::NodeResourceTopology out;
+  out.metadata.name = node.metadata.name;
+  out.topology_policies = {"SingleNUMANodePodLevel"};
+  for (const char* name : {"node-0", "node-1"}) {
+    api::TopologyZone& zone = out.zones.emplace_back();
+    zone.name = name;
+    zone.type = "Node";
+    for (const auto& [resource, amount] : {std::pair{"cpu", "64"}, std::pair{"memory", "504Gi"}}) {
+      const Quantity half = *Quantity::Parse(amount);
+      zone.resources.push_back({resource, half, half, half});
+    }
+  }
+  return out;
+}
 
 std::unique_ptr<Scheduler> SchedulerWith(std::string_view plugins) {
   const std::string config =
@@ -97,7 +115,7 @@ std::unique_ptr<Scheduler> SchedulerWith(std::string_view plugins) {
 
 // Nodes of three topologies under leaf and spine switches, and pods of 4 GPUs that spread over
 // zones, each tenth of them a gang: of one kind a gang, or no two alike.
-Cluster MixedCluster(int nodes, int pods, bool shapes) {
+Cluster MixedCluster(int nodes, int pods, bool shapes, bool zones) {
   api::ObjectList objects;
   for (int i = 0; i < nodes; ++i) {
     api::Node node = GpuNode(i);
@@ -114,12 +132,18 @@ Cluster MixedCluster(int nodes, int pods, bool shapes) {
       node.status.allocatable = node.status.capacity;
       (*node.status.allocatable)["nvidia.com/gpu"] = *Quantity::Parse("4");
     }
+    if (zones) objects.node_resource_topologies.push_back(ZonesOf(node));
     objects.nodes.push_back(std::move(node));
   }
   const int members = std::max(pods / 10, 1);
   for (int i = 0; i < pods; ++i) {
     api::Pod pod = TrainingPod(i, {.apps = 1, .spread = true, .shapes = shapes});
     pod.metadata.labels[std::string(api::kPodGroupLabel)] = "gang-" + std::to_string(i / members);
+    if (zones) {  // Guaranteed, so that its CPUs are bound
+      auto& resources = pod.spec.containers.front().resources;
+      if (shapes) resources.requests["cpu"] = Quantity::FromUnits(1 + i % 16);
+      resources.limits = resources.requests;
+    }
     objects.pods.push_back(std::move(pod));
   }
   auto done = api::Normalize(objects);
@@ -133,10 +157,12 @@ Cluster MixedCluster(int nodes, int pods, bool shapes) {
 void BM_TopologyPlugins(benchmark::State& state) {
   using Clock = std::chrono::steady_clock;
   const int nodes = static_cast<int>(state.range(0));
-  const Cluster cluster = MixedCluster(nodes, std::min(nodes, 1000), state.range(1) != 0);
+  const bool zones = state.range(2) != 0;
+  const Cluster cluster = MixedCluster(nodes, std::min(nodes, 1000), state.range(1) != 0, zones);
   const std::vector<PodPtr> waiting = cluster.view().Pending();
-  const std::unique_ptr<Scheduler> schedulers[] = {SchedulerWith(""),
-                                                   SchedulerWith(kTopologyPlugins)};
+  const std::string with_plugins =
+      std::string(kTopologyPlugins) + std::string(zones ? kZonePlugin : "");
+  const std::unique_ptr<Scheduler> schedulers[] = {SchedulerWith(""), SchedulerWith(with_plugins)};
   if (schedulers[0] == nullptr || schedulers[1] == nullptr) {
     return state.SkipWithError("the configuration is refused");
   }
@@ -167,8 +193,8 @@ void BM_TopologyPlugins(benchmark::State& state) {
   state.counters["by_groups"] = static_cast<double>(by_groups) / pods;
 }
 BENCHMARK(BM_TopologyPlugins)
-    ->ArgNames({"nodes", "shapes"})
-    ->ArgsProduct({{512, 5000}, {0, 1}})
+    ->ArgNames({"nodes", "shapes", "zones"})
+    ->ArgsProduct({{512, 5000}, {0, 1}, {0, 1}})
     ->Iterations(1000)
     ->UseManualTime()
     ->Unit(benchmark::kMicrosecond);
