@@ -15,6 +15,7 @@
 
 #include "schedfw/topology/bandwidth.h"
 #include "schedfw/topology/gpu_topology.h"
+#include "schedfw/topology/islands.h"
 
 namespace schedfw {
 
@@ -125,13 +126,11 @@ SCHEDFW_INLINE GpuMask GpuTopology::ChooseShare(std::span<const std::int16_t> le
 }
 
 SCHEDFW_INLINE void GpuTopology::FindIslands() {
-  for (std::size_t g = 0; g < static_cast<std::size_t>(count_); ++g) {
-    std::uint32_t island = 1U << g;
-    for (std::uint32_t last = 0; last != island;) {
-      last = island;
-      ForEach(last, [&](std::size_t other) { island |= direct_[other]; });
+  const std::vector<std::int32_t> numbers = NvLinkIslands(node_);
+  for (std::size_t a = 0; a < numbers.size(); ++a) {
+    for (std::size_t b = 0; b < numbers.size(); ++b) {
+      if (numbers[a] == numbers[b]) island_[a] = static_cast<GpuMask>(island_[a] | 1U << b);
     }
-    island_[g] = static_cast<GpuMask>(island);
   }
 }
 
