@@ -75,8 +75,7 @@ class GpuTopologySpread : public PreFilterPlugin,
                           public BatchScorePlugin,
                           public BatchScoreExtensions,
                           public IncrementalPlugin,
-                          public GpuAllocatorPlugin,
-                          public NodeCheckPlugin,
+                          public internal::TopologyPlugin,
                           public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "GpuTopologySpread";
@@ -87,19 +86,16 @@ class GpuTopologySpread : public PreFilterPlugin,
 
   Status PreFilter(const Cycle& cycle, CycleState& state, PreFilterResult&) override {
     if (!IsHard() || Constraint(cycle) == nullptr) return Status::Skip();
-    state.Reuse<State>().fewest = Fewest(cycle);
-    return {};
+    return Count(cycle, state);
   }
   const PreFilterExtensions* Extensions() const override { return this; }
   Status AddPod(const Cycle& cycle, CycleState& state, const PodInfo&,
                 const NodeInfo&) const override {
-    state.Reuse<State>().fewest = Fewest(cycle);
-    return {};
+    return Count(cycle, state);
   }
   Status RemovePod(const Cycle& cycle, CycleState& state, const PodInfo&,
                    const NodeInfo&) const override {
-    state.Reuse<State>().fewest = Fewest(cycle);
-    return {};
+    return Count(cycle, state);
   }
   void FilterNodes(const Cycle& cycle, Rows rows, std::uint32_t* codes) const override {
     const State* state = cycle.state.Find<State>();
@@ -135,12 +131,12 @@ class GpuTopologySpread : public PreFilterPlugin,
       matcher.terminating = false;
       if (matcher_ == nullptr || *matcher_ != matcher) {
         matcher_ = std::make_shared<const PodMatcher>(std::move(matcher));
+        known_.clear();
       }
     }
     state.Reuse<Matching>().pods = cycle.snapshot.CountPods(matcher_);
     const std::int32_t k = cycle.plan().gpus.count;
-    if (known_matcher_ != matcher_ || known_k_ != k || known_.size() != cycle.snapshot.size()) {
-      known_matcher_ = matcher_;
+    if (known_k_ != k || known_.size() != cycle.snapshot.size()) {
       known_k_ = k;
       known_.assign(cycle.snapshot.size(), {});
     }
@@ -179,10 +175,7 @@ class GpuTopologySpread : public PreFilterPlugin,
     if (Constraint(cycle) != nullptr) {
       if (const GpuMask gpus = Choose(cycle, node.row()).gpus) return gpus;
     }
-    return internal::ChooseGpus(cycle, node.row());
-  }
-  std::string CheckNode(const Snapshot& snapshot, Row row) const override {
-    return snapshot.record(row).topology_error;
+    return TopologyPlugin::AllocateGpus(cycle, node);
   }
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     return {{{EventResource::kAssignedPod, kAdd | kDelete}, {}},
@@ -277,6 +270,11 @@ class GpuTopologySpread : public PreFilterPlugin,
     return known.count;
   }
 
+  Status Count(const Cycle& cycle, CycleState& state) const {
+    state.Reuse<State>().fewest = Fewest(cycle);
+    return {};
+  }
+
   // How many matching pods the domain with the fewest has, of those that are large enough.
   std::int64_t Fewest(const Cycle& cycle) const {
     std::int64_t out = std::numeric_limits<std::int64_t>::max();
@@ -304,9 +302,8 @@ class GpuTopologySpread : public PreFilterPlugin,
     std::uint64_t generation = 0;  // of the row; 0: nothing is known
     std::int64_t count = 0;
   };
-  std::shared_ptr<const PodMatcher> known_matcher_;  // what known_ is about
   std::int32_t known_k_ = 0;
-  mutable std::vector<Known> known_;  // by row
+  mutable std::vector<Known> known_;  // by row, for matcher_ and known_k_ GPUs
 };
 
 }  // namespace schedfw

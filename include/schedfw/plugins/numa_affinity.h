@@ -28,8 +28,7 @@ namespace schedfw {
 class NumaAffinity : public PreScorePlugin,
                      public BatchScorePlugin,
                      public IncrementalPlugin,
-                     public GpuAllocatorPlugin,
-                     public NodeCheckPlugin {
+                     public internal::TopologyPlugin {
  public:
   static constexpr std::string_view kName = "NumaAffinity";
 
@@ -79,12 +78,6 @@ class NumaAffinity : public PreScorePlugin,
       out[i] = known.score;
     }
     return {};
-  }
-  GpuMask AllocateGpus(const Cycle& cycle, const NodeInfo& node) const override {
-    return internal::ChooseGpus(cycle, node.row());
-  }
-  std::string CheckNode(const Snapshot& snapshot, Row row) const override {
-    return snapshot.record(row).topology_error;
   }
 
  private:

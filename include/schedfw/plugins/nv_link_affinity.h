@@ -39,8 +39,7 @@ void Fields(V& v, NvLinkAffinityArgs& args) {
 class NvLinkAffinity : public PreScorePlugin,
                        public BatchScorePlugin,
                        public IncrementalPlugin,
-                       public GpuAllocatorPlugin,
-                       public NodeCheckPlugin {
+                       public internal::TopologyPlugin {
  public:
   static constexpr std::string_view kName = "NvLinkAffinity";
 
@@ -72,12 +71,6 @@ class NvLinkAffinity : public PreScorePlugin,
       out[i] = chosen == 0 ? 0 : ScoreOf(*topology, cycle.snapshot.Free()[rows[i]].mask, chosen);
     }
     return {};
-  }
-  GpuMask AllocateGpus(const Cycle& cycle, const NodeInfo& node) const override {
-    return internal::ChooseGpus(cycle, node.row());
-  }
-  std::string CheckNode(const Snapshot& snapshot, Row row) const override {
-    return snapshot.record(row).topology_error;
   }
 
  private:

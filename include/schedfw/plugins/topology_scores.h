@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "schedfw/cluster/numa_demand.h"
@@ -27,6 +27,7 @@ class TopologyScores {
     if (nodes_id_ == snapshot.nodes_id()) return present_;
     nodes_id_ = snapshot.nodes_id();
     present_.clear();
+    has_large_ = false;
     begin_.clear();
     for (std::vector<std::uint8_t>& table : tables_) table.clear();
     const FreeGpus* free = snapshot.Free();
@@ -36,6 +37,7 @@ class TopologyScores {
       if (id >= begin_.size()) begin_.resize(id + std::size_t{1}, 0);
       if (id == 0) continue;
       present_.push_back(&snapshot.topologies()[id]);
+      has_large_ = has_large_ || present_.back()->count() > kBits;
       begin_[id] = static_cast<std::uint32_t>(present_.size());
     }
     return present_;
@@ -76,12 +78,10 @@ class TopologyScores {
     const FreeGpus* in = rows.Of(free, buffer);
     const std::uint8_t* values = current_->data();
     const std::uint32_t* begin = begin_.data();
-    std::uint32_t large = 0;
     for (Row i = 0; i < rows.size(); ++i) {
-      large |= in[i].mask;
       out[i] = values[std::size_t{begin[in[i].topology]} << kBits | (in[i].mask & kDense)];
     }
-    if ((large & ~kDense) == 0 && !has_large()) return;
+    if (!has_large_) return;
     for (Row i = 0; i < rows.size(); ++i) {
       const std::uint32_t place = begin[in[i].topology];
       if (place == 0 || present_[place - 1]->count() <= kBits) continue;
@@ -95,13 +95,9 @@ class TopologyScores {
   static constexpr int kBits = 8;  // topologies with more GPUs have no table
   static constexpr std::uint32_t kDense = (1U << kBits) - 1;
 
-  bool has_large() const {
-    return std::any_of(present_.begin(), present_.end(),
-                       [](const GpuTopology* topology) { return topology->count() > kBits; });
-  }
-
   std::uint64_t nodes_id_ = 0;
   std::vector<const GpuTopology*> present_;
+  bool has_large_ = false;            // some of them have no table
   std::vector<std::uint32_t> begin_;  // by TopologyId: 1 + the place in present_, or 0
   std::array<std::vector<std::uint8_t>, kMaxGpus + 1> tables_;  // by k
   const std::vector<std::uint8_t>* current_ = nullptr;
@@ -146,6 +142,17 @@ inline GpuMask ChooseGpus(const Cycle& cycle, Row row) {
   const NumaDemand demand = NumaDemandOf(*cycle.plan().pattern, cycle.snapshot.dictionary());
   return ChooseGpus(cycle, row, ZonesWithRoom(*zones, demand).value_or(0));
 }
+
+/// What plugins have in common that choose GPUs by topology.
+class TopologyPlugin : public GpuAllocatorPlugin, public NodeCheckPlugin {
+ public:
+  GpuMask AllocateGpus(const Cycle& cycle, const NodeInfo& node) const override {
+    return ChooseGpus(cycle, node.row());
+  }
+  std::string CheckNode(const Snapshot& snapshot, Row row) const override {
+    return snapshot.record(row).topology_error;
+  }
+};
 
 }  // namespace schedfw::internal
 
