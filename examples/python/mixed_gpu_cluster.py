@@ -119,10 +119,7 @@ def main():
     models = {}
     for preset, _, _ in KINDS:
         topology = NodeTopology.preset(preset)
-        island_of = [
-            i for gpu in topology.gpus for i, names in enumerate(topology.islands) if gpu in names
-        ]
-        models[preset] = (island_of, BandwidthModel(topology))
+        models[preset] = (topology.island_of, BandwidthModel(topology))
     items, presets = nodes(args.nodes)
     gpus = sum(int(item["status"]["capacity"][GPU]) for item in items)
     base = schedfw.Profile().enable("DeviceShare")

@@ -100,9 +100,6 @@ def main():
 
     topology = NodeTopology.preset(PRESET)
     model = BandwidthModel(topology)
-    island_of = [
-        i for gpu in topology.gpus for i, names in enumerate(topology.islands) if gpu in names
-    ]
     objects = items(args.nodes, args.pods, args.gpus, args.seed)
     base = schedfw.Profile().enable("DeviceShare")
     variants = {
@@ -119,7 +116,9 @@ def main():
         placed = place(objects, args.pods, profile)
         rings = [model.ring(gpus) for _, _, gpus in placed]
         zones = [sum(zone == f"zone-{z}" for zone, _, _ in placed) for z in range(3)]
-        one_island = np.mean([len({island_of[g] for g in gpus}) == 1 for *_, gpus in placed])
+        one_island = np.mean(
+            [len({topology.island_of[g] for g in gpus}) == 1 for *_, gpus in placed]
+        )
         one_numa = np.mean([ring.cross_numa_share == 0 for ring in rings])
         results[name] = np.array([ring.busbw for ring in rings])
         p10, p50 = np.percentile(results[name], (10, 50))

@@ -186,10 +186,15 @@ class NodeTopology:
         return self._links
 
     @property
+    def island_of(self) -> list[int]:
+        """The number of each GPU's island, in the order of `gpus`."""
+        return self._core.islands
+
+    @property
     def islands(self) -> list[list[str]]:
         """The GPUs that NVLink or XGMI connect, over other GPUs if need be; a list an island."""
         out: list[list[str]] = []
-        for name, island in zip(self.gpus, self._core.islands, strict=True):
+        for name, island in zip(self.gpus, self.island_of, strict=True):
             if island == len(out):
                 out.append([])
             out[island].append(name)
